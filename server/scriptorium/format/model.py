@@ -1,0 +1,128 @@
+"""The types of memory, as plain values. Owns no behaviour and does no I/O.
+
+A value of a NewType proves that a check ran: each is made by one function only
+(`paths.rel_path`, `ids.*`, `markdown.parse`, `sources.*`, `workspace.catalog`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+RelPath = NewType("RelPath", str)
+"""A path in a workspace: POSIX separators, NFC, no `..`, never absolute. Made by `paths.rel_path`."""
+BlockId = NewType("BlockId", str)
+"""A block's stable id, without the caret: `[A-Za-z0-9-]+`."""
+EvidenceId = NewType("EvidenceId", str)
+"""An evidence label, without `[^` and `]`: the runtime's own are `e-` + 10 hex digits."""
+SourceId = NewType("SourceId", str)
+"""`<provider>/<thread>/<message>`."""
+Revision = NewType("Revision", str)
+"""32 hex digits: the identity of a workspace's authored state."""
+
+type ContractCode = Literal["INVALID_TOPIC_FORMAT", "MISSING_SOURCE", "DANGLING_BLOCK_LINK"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One breach of the contract: where, which rule (kebab-case), and what to do."""
+
+    path: str
+    line: int
+    """1-based."""
+    rule: str
+    message: str
+    error: ContractCode = "INVALID_TOPIC_FORMAT"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    level: int
+    """1-6."""
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Prose of a block and the evidence that supports it: the citations which follow it."""
+
+    text: str
+    evidence: tuple[EvidenceId, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relative Markdown link in a topic, as written."""
+
+    target: str
+    """The whole destination, e.g. `../work/office.md#^91ab03fe` (decoded)."""
+    path: str
+    """The part before `#`; empty for a link within the file."""
+    fragment: str
+    """The part after `#`, without it: `^91ab03fe`, `source-50ba…`, a heading, or empty."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One unit of memory: a paragraph, list item, quote, or table or fence with its text."""
+
+    id: BlockId | None
+    """None where the text has no id (a breach of rule 1)."""
+    headings: tuple[str, ...]
+    """The heading path above the block, outermost first."""
+    start_line: int
+    end_line: int
+    """1-based, inclusive; the line that carries the id included."""
+    text: str
+    """The block's lines as they stand in the file, without line ends at the end."""
+    claims: tuple[Claim, ...]
+    trailing: str
+    """Prose after the last citation (empty in a good block; the whole prose where nothing is cited)."""
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """One source named by an evidence definition: a link, a full source id, or a `new-source-` label."""
+
+    id: str
+    """The source id or label, as written between the brackets, or bare."""
+    target: str | None
+    """The link's destination, if it is rendered as a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A footnote definition: when the fact held, and the sources it rests on."""
+
+    id: EvidenceId
+    time: str | None
+    """`YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `undated`; None where it is missing or malformed."""
+    sources: tuple[SourceRef, ...]
+    line: int
+    text: str
+    """The definition as it stands in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a topic file says: everything that other rooms need of it."""
+
+    headings: tuple[Heading, ...]
+    blocks: tuple[Block, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One verbatim message as it is archived."""
+
+    id: SourceId
+    role: str
+    observed_at: str | None
+    """ISO 8601 with an offset, as normalised; None when the time is unknown."""
+    content: str
+    """Every character as it was given."""
