@@ -1,0 +1,301 @@
+"""The block structure of Markdown: a text cut into segments that are the text again when joined.
+
+Owns what CommonMark and Obsidian say about which lines belong together: list items and what is
+indented below them, quotes and their lazy lines, fences, tables, comments, front matter, footnote
+definitions. Promises linear time, never raises, loses no character. It must not look inside prose.
+
+A list item is a unit of its own at every depth. A quote is one unit, whatever it holds. A paragraph
+takes in a table or a fence that touches it, unless an id has ended the paragraph before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from scriptorium.format import lines as md
+from scriptorium.format.segments import (
+    Growing,
+    Kind,
+    Row,
+    Segment,
+    Unit,
+    ends_with_id,
+    with_ids_below,
+)
+
+_DEEPEST = 64  # deeper list marks are text, so that a line of nothing but marks stays linear
+
+
+def scan(text: str) -> list[Segment]:
+    """The segments of `text`, in order; their texts joined are `text`."""
+    return with_ids_below(_Scanner(text).run())
+
+
+class _Scanner:
+    """One walk over the lines: `at` is the line looked at, `open` the unit that is growing."""
+
+    def __init__(self, text: str) -> None:
+        self.segments: list[Segment] = []
+        if text.startswith(md.BOM):
+            self.segments.append(Segment("bom", md.BOM, 1))
+            text = text[1:]
+        self.lines = md.split_lines(text)
+        self.at = 0
+        self.items: list[int] = []
+        """Where the content of each open list item begins, as a column."""
+        self.open: Growing | None = None
+        self.comments_close = True
+
+    def run(self) -> list[Segment]:
+        self._front_matter()
+        while self.at < len(self.lines):
+            self._line()
+        self._close()
+        return self.segments
+
+    def _front_matter(self) -> None:
+        if self.lines and self.lines[0].rstrip() == "---":
+            for at in range(1, len(self.lines)):
+                if self.lines[at].rstrip() in ("---", "..."):
+                    self._emit("front-matter", at + 1)
+                    break
+
+    def _line(self) -> None:
+        line = self.lines[self.at]
+        column, offset = md.indent(line)
+        content = line[offset:].rstrip("\r\n")
+        depth = bisect_right(self.items, column)
+        indented = column - self._column(depth) >= md.CODE_INDENT
+        if not content.strip():
+            self._blank()
+        elif indented and not self._flowing():
+            self._indented_code(depth)
+        elif indented or not self._underlined(depth, content):
+            mark = md.mark(content)
+            # Below a list item Obsidian takes a list mark as one, however far it is indented.
+            opens_item = mark == "item" and self.items
+            self._marked("text" if indented and not opens_item else mark, depth, column, content)
+
+    def _marked(self, mark: md.Mark, depth: int, column: int, content: str) -> None:
+        match mark:
+            case "fence":
+                self._fenced(self._unit_at(depth, cut_after_id=True), content, md.fence(content))
+            case "quote":
+                self._quote(depth, content)
+            case "item" if self._may_open_item(depth, content):
+                self._item(depth, column, content)
+            case "definition":
+                self._definition(depth)
+            case "comment" if self._comment(depth, content):
+                pass
+            case "heading" if depth == 0:
+                level, title = md.heading(content)
+                self._alone("heading", self.at + 1, level=level, title=title)
+            case "rule" if depth == 0:
+                self._alone("rule", self.at + 1)
+            case _:
+                opens = mark in ("heading", "rule")
+                unit = self._text(depth, content, opens=opens)
+                unit.flowing = not opens
+
+    # Prose
+
+    def _blank(self) -> None:
+        if self.open is None:
+            self._emit("blank", self.at + 1)
+        else:
+            self.open.blanks += 1
+            self.open.end_paragraph()
+            self.at += 1
+
+    def _text(self, depth: int, content: str, *, opens: bool = False) -> Growing:
+        table = self._begins_table(content)
+        if self.open is not None and self.open.flowing and not table:
+            unit = self.open
+        else:
+            unit = self._unit_at(depth, cut_after_id=table)
+        unit.quoted_fence = ""
+        unit.table = unit.table or table
+        unit.add(self.at, content, opens=opens)
+        self.at += 1
+        return unit
+
+    def _begins_table(self, content: str) -> bool:
+        below = self.at + 1
+        return "|" in content and below < len(self.lines) and md.is_delimiter_row(self.lines[below])
+
+    def _underlined(self, depth: int, content: str) -> bool:
+        """Makes the open paragraph a setext heading when this line underlines it."""
+        unit, level = self.open, md.underline_level(content)
+        if not level or unit is None or not unit.flowing or unit.table:
+            return False
+        if depth or unit.depth or unit.unit != "paragraph":
+            return False
+        first = max(nth for nth, row in enumerate(unit.rows) if row.opens)
+        title = " ".join(row.text.strip() for row in unit.rows[first:])
+        end, unit.end = self.at + 1, unit.rows[first].line - 1
+        self.at = unit.end
+        del unit.rows[first:]
+        self._alone("heading", end, level=level, title=title)
+        return True
+
+    def _unit_at(self, depth: int, *, cut_after_id: bool = False) -> Growing:
+        """The unit that a line of this depth belongs to: the growing one, or a new paragraph."""
+        unit = self.open
+        if unit is None or unit.depth != depth or unit.unit == "quote":
+            return self._begin("paragraph", depth)
+        if unit.unit == "item":
+            return unit
+        ended = cut_after_id and unit.rows and ends_with_id(unit.rows[-1])
+        return self._begin("paragraph", depth) if unit.blanks or ended else unit
+
+    # Containers and code
+
+    def _quote(self, depth: int, content: str) -> None:
+        unit = self.open
+        if unit is None or unit.depth != depth or not unit.takes_quotes:
+            unit = self._begin("quote", depth)
+        unit.add_quoted(self.at, md.unquote(content))
+        self.at += 1
+
+    def _may_open_item(self, depth: int, content: str) -> bool:
+        """What may interrupt a paragraph: no empty item, and no number but 1."""
+        if depth >= _DEEPEST:
+            return False
+        unit = self.open
+        if unit is None or not unit.flowing or unit.depth != depth or unit.unit == "quote":
+            return True
+        marker = md.item_marker(content)
+        return marker in ("-", "+", "*", "1.", "1)") and bool(content[len(marker) :].strip())
+
+    def _item(self, depth: int, column: int, content: str) -> None:
+        self._close()
+        del self.items[depth:]
+        marker = md.item_marker(content)
+        while marker and len(self.items) < _DEEPEST:
+            gap, offset = md.indent(content[len(marker) :])
+            content = content[len(marker) + offset :]
+            column += len(marker) + (gap if content and gap <= md.CODE_INDENT else 1)
+            self.items.append(column)
+            marker = md.item_marker(content) if content and md.mark(content) == "item" else ""
+        unit = self._begin("item", len(self.items))
+        if fence := md.fence(content):
+            self._fenced(unit, content, fence)
+        else:
+            self._first_row(unit, content)
+
+    def _first_row(self, unit: Growing, content: str) -> None:
+        """Takes what stands behind a list item's mark."""
+        if content.startswith(">"):
+            unit.add_quoted(self.at, md.unquote(content))
+        else:
+            unit.table = self._begins_table(content)
+            unit.add(self.at, content)
+            unit.flowing = bool(content.strip())
+        self.at += 1
+
+    def _fenced(self, unit: Growing, content: str, opening: str) -> None:
+        base = self._column(unit.depth)
+        unit.end_paragraph()
+        unit.add(self.at, content, "code")
+        for at in range(self.at + 1, len(self.lines)):
+            line = self.lines[at].rstrip("\r\n")
+            column, offset = md.indent(line)
+            if column < base and line.strip():
+                break
+            unit.add(at, md.dedent(line, base), "code")
+            if column - base < md.CODE_INDENT and md.closes(line[offset:], opening):
+                break
+        self.at = unit.end
+
+    def _indented_code(self, depth: int) -> None:
+        unit, base = self._unit_at(depth), self._column(depth)
+        while self.at < len(self.lines):
+            line = self.lines[self.at].rstrip("\r\n")
+            if not line.strip():
+                unit.blanks += 1
+            elif md.indent(line)[0] - base >= md.CODE_INDENT:
+                unit.add(self.at, md.dedent(line, base), "code")
+            else:
+                break
+            self.at += 1
+
+    # What is no unit
+
+    def _definition(self, depth: int) -> None:
+        """A footnote's definition with its lazy and its indented lines."""
+        base, end, lazy = self._column(depth), self.at + 1, True
+        for at in range(end, len(self.lines)):
+            line = self.lines[at]
+            column, offset = md.indent(line)
+            if not line.strip():
+                lazy = False
+            elif column - base >= md.CODE_INDENT or (lazy and md.mark(line[offset:]) == "text"):
+                end, lazy = at + 1, True
+            else:
+                break
+        self._leave(depth)
+        self._emit("definition", end)
+
+    def _comment(self, depth: int, content: str) -> bool:
+        """Takes a comment of whole lines; text behind its end stays a line of prose."""
+        start = len(self.lines[self.at].rstrip("\r\n")) - len(content) + 2
+        at = self.at
+        while self.comments_close and at < len(self.lines):
+            found = self.lines[at].find("-->", start)
+            if found >= 0:
+                return self._commented(depth, at, self.lines[at][found + 3 :].strip())
+            at, start = at + 1, 0
+        self.comments_close = False  # nor will a later one: an open comment hides nothing
+        return False
+
+    def _commented(self, depth: int, at: int, rest: str) -> bool:
+        if rest and at == self.at:
+            return False
+        self._leave(depth)
+        self._emit("comment", at if rest else at + 1)
+        if rest:
+            self._text(depth, rest)
+        return True
+
+    def _alone(self, kind: Kind, end: int, *, level: int = 0, title: str = "") -> None:
+        self._leave(0)
+        self._emit(kind, end, level=level, title=title)
+
+    # State
+
+    def _column(self, depth: int) -> int:
+        return self.items[depth - 1] if depth else 0
+
+    def _flowing(self) -> bool:
+        return self.open is not None and self.open.flowing
+
+    def _begin(self, unit: Unit, depth: int) -> Growing:
+        self._leave(depth)
+        self.open = Growing(unit, depth, self.at, self.at)
+        return self.open
+
+    def _leave(self, depth: int) -> None:
+        """Ends the growing unit and the list items deeper than `depth`."""
+        self._close()
+        del self.items[depth:]
+
+    def _close(self) -> None:
+        unit, self.open = self.open, None
+        if unit is None or not unit.rows:
+            return
+        at, self.at = self.at, unit.start
+        if unit.says:
+            self._emit(unit.unit, unit.end, rows=tuple(unit.rows))
+        else:
+            self._emit("blank", unit.end)
+        if unit.blanks:
+            self._emit("blank", unit.end + unit.blanks)
+        self.at = at
+
+    def _emit(
+        self, kind: Kind, end: int, *, rows: tuple[Row, ...] = (), level: int = 0, title: str = ""
+    ) -> None:
+        text = "".join(self.lines[self.at : end])
+        self.segments.append(Segment(kind, text, self.at + 1, rows, level, title))
+        self.at = end
