@@ -1,0 +1,310 @@
+"""`cache/catalog.sqlite`: what is known of every file, shared by all processes of a workspace.
+
+Derived and disposable, never the truth: the files are. Promises: opening never fails. A catalog
+that is damaged, of another version, locked or on a read-only disk is replaced by a new one, or by
+one in memory that this process alone uses; both start empty and are filled from the files.
+
+Every change of a file's content has a number, the sequence, which only grows within an epoch (the
+life of one catalog). A process follows the others by asking for what is later than the last it has
+seen."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+from scriptorium.format.model import RelPath, Revision
+from scriptorium.workspace import facts, scan
+
+_SCHEMA = 2
+_BUSY_SECONDS = 1.0
+_REVISIONS = 1000
+"""How many revisions can be told apart in "what changed since"."""
+EVERYTHING = "*"
+"""The stale mark of a catalog that knows nothing of the views on disk."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, sequence INTEGER NOT NULL, digest TEXT, size INTEGER NOT NULL,
+    signature TEXT NOT NULL, sound INTEGER NOT NULL, facts BLOB NOT NULL, checksum INTEGER NOT NULL
+);
+CREATE INDEX files_by_sequence ON files (sequence);
+CREATE TABLE directories (path TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE revisions (sequence INTEGER PRIMARY KEY, revision TEXT NOT NULL);
+CREATE TABLE views (
+    path TEXT PRIMARY KEY, sequence INTEGER NOT NULL, digest TEXT, signature TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX views_by_sequence ON views (sequence);
+CREATE TABLE stale (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file's content as it was last read; `digest` is None when it is gone."""
+
+    path: RelPath
+    sequence: int
+    digest: str | None
+    size: int
+    signature: scan.Signature
+    sound: bool
+    facts: bytes
+    """As `facts.encode` wrote it; empty when the file is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewRow:
+    """A view as it was last installed; `digest` is None when it was removed."""
+
+    path: RelPath
+    sequence: int
+    digest: str | None
+    signature: scan.Signature
+
+
+class Catalog:
+    """An open catalog. Its methods raise sqlite3.Error; whoever meets one goes on with
+    `private`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, place: Path | None) -> None:
+        self._connection = connection
+        self._place = place
+        self._inode = _inode(place)
+        self._seen = -1
+        self.epoch = self._meta("epoch")
+
+    @staticmethod
+    def open(place: Path) -> Catalog:
+        """The catalog of the file at `place`, made or made anew where need be; else a
+        private one.
+        """
+        for attempt in range(2):
+            try:
+                return Catalog(_connect(place), place)
+            except (sqlite3.Error, OSError, ValueError) as error:
+                if attempt or not _discard(place, error):
+                    break
+        return Catalog.private()
+
+    @staticmethod
+    def instead(place: Path, error: Exception) -> Catalog:
+        """A catalog in the place of one that has failed with `error`."""
+        return Catalog.open(place) if _discard(place, error) else Catalog.private()
+
+    @staticmethod
+    def private() -> Catalog:
+        """An empty catalog in the memory of this process."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        _create(connection)
+        return Catalog(connection, None)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether someone deleted or replaced the file since it was opened."""
+        return self._inode != _inode(self._place)
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes of the body are made, or none; no other process writes meanwhile."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def moved(self) -> bool:
+        """Whether another process has written since this was last asked."""
+        seen: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        moved, self._seen = seen != self._seen, seen
+        return moved
+
+    def sequence(self) -> int:
+        """The number of the latest change."""
+        return int(self._meta("sequence"))
+
+    # --- reading
+
+    def files(self, since: int) -> Iterator[FileRow]:
+        rows = self._connection.execute(
+            "SELECT path, sequence, digest, size, signature, sound, facts, checksum FROM files"
+            " WHERE sequence > ?",
+            (since,),
+        )
+        for path, sequence, digest, size, signature, sound, data, checksum in rows:
+            # Facts are decoded when they are asked for, when it is too late to start over.
+            if crc32(data) != checksum:
+                raise ValueError(f"the row of {path} is damaged")
+            yield FileRow(path, sequence, digest, size, _read(signature), bool(sound), data)
+
+    def views(self, since: int) -> Iterator[ViewRow]:
+        rows = self._connection.execute(
+            "SELECT path, sequence, digest, signature FROM views WHERE sequence > ?", (since,)
+        )
+        for path, sequence, digest, signature in rows:
+            yield ViewRow(RelPath(path), sequence, digest, _read(signature))
+
+    def directories(self) -> dict[str, scan.Signature]:
+        rows = self._connection.execute("SELECT path, signature FROM directories")
+        return {path: _read(signature) for path, signature in rows}
+
+    def revisions(self, since: int) -> dict[Revision, int]:
+        """The sequence at which each revision was seen last."""
+        rows = self._connection.execute(
+            "SELECT revision, sequence FROM revisions WHERE sequence > ? ORDER BY sequence",
+            (since,),
+        )
+        return {Revision(revision): sequence for revision, sequence in rows}
+
+    def stale(self) -> dict[str, int]:
+        """The views that no longer show what the files say, with the change that made them so."""
+        return dict(self._connection.execute("SELECT key, sequence FROM stale"))
+
+    # --- writing, within a transaction
+
+    def put_files(self, rows: Iterable[FileRow]) -> None:
+        self._many(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    r.path,
+                    r.sequence,
+                    r.digest,
+                    r.size,
+                    _write(r.signature),
+                    r.sound,
+                    r.facts,
+                    crc32(r.facts),
+                )
+                for r in rows
+            ],
+        )
+
+    def put_views(self, rows: Iterable[ViewRow]) -> None:
+        self._many(
+            "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?)",
+            [(r.path, r.sequence, r.digest, _write(r.signature)) for r in rows],
+        )
+
+    def put_signatures(self, signatures: Mapping[RelPath, scan.Signature]) -> None:
+        """The files are unchanged, and these are now the signatures by which that is known."""
+        rows = [(_write(signature), path) for path, signature in signatures.items()]
+        self._many("UPDATE files SET signature = ? WHERE path = ?", rows)
+
+    def put_directories(self, directories: Mapping[str, scan.Signature]) -> None:
+        self._connection.execute("DELETE FROM directories")
+        rows = [(path, _write(signature)) for path, signature in directories.items()]
+        self._many("INSERT INTO directories VALUES (?, ?)", rows)
+
+    def put_revision(self, revision: Revision, sequence: int) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO revisions VALUES (?, ?)", (sequence, revision)
+        )
+        self._connection.execute(
+            "DELETE FROM revisions WHERE sequence <= ?", (sequence - _REVISIONS,)
+        )
+        self._connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'sequence'", (str(sequence),)
+        )
+
+    def put_stale(self, keys: Iterable[str], sequence: int) -> None:
+        self._many("INSERT OR REPLACE INTO stale VALUES (?, ?)", [(key, sequence) for key in keys])
+
+    def drop_stale(self, keys: Iterable[str], sequence: int) -> None:
+        """The views are as the files were at `sequence`."""
+        rows = [(key, sequence) for key in keys]
+        self._many("DELETE FROM stale WHERE key = ? AND sequence <= ?", rows)
+
+    def _many(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._connection.executemany(statement, rows)
+
+    def _meta(self, key: str) -> str:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0])
+
+
+def _connect(place: Path) -> sqlite3.Connection:
+    """An open connection to a catalog of this version. Raises sqlite3.Error, OSError,
+    ValueError.
+    """
+    if place.is_symlink():
+        raise OSError("the catalog is a symbolic link")
+    connection = sqlite3.connect(
+        place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        # What a power cut takes of a derived file is derived again; memory itself is synced.
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            _create(connection)
+        connection.execute("COMMIT")
+        if version not in (0, _version()):
+            raise ValueError(f"catalog version {version}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES.split(";"):
+        connection.execute(statement)
+    meta = [("epoch", os.urandom(8).hex()), ("sequence", "0")]
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta)
+    connection.execute("INSERT INTO stale VALUES (?, 0)", (EVERYTHING,))
+    connection.execute(f"PRAGMA user_version = {_version()}")
+
+
+def _version() -> int:
+    return _SCHEMA * 1000 + facts.VERSION
+
+
+def _discard(place: Path, error: Exception) -> bool:
+    """Removes a catalog that cannot be used; False where that is not ours to do, or not
+    possible.
+    """
+    # A catalog that another process keeps locked is in good health: leave it to its users.
+    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        return False
+    try:
+        for suffix in ("-wal", "-shm", ""):
+            place.with_name(place.name + suffix).unlink(missing_ok=True)
+        place.parent.mkdir(exist_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _inode(place: Path | None) -> int:
+    if place is None:
+        return 0
+    try:
+        return place.stat().st_ino
+    except OSError:
+        return -1
+
+
+def _write(signature: scan.Signature) -> str:
+    return " ".join(map(str, signature))
+
+
+def _read(text: str) -> scan.Signature:
+    size, mtime, ctime, inode = map(int, text.split())
+    return (size, mtime, ctime, inode)

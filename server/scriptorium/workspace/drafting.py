@@ -1,0 +1,208 @@
+"""What an update would make of the workspace: every file that changes, whole, in memory.
+
+Owns the order of the steps: patch, edits, sources, stable ids, links to what moves. Judges only
+what cannot be drafted at all; whether the result keeps the contract is `checking`'s to say. Writes
+nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scriptorium.errors import InvalidArgument, InvalidTopicFormat
+from scriptorium.format import markdown, materialise, paths, sources
+from scriptorium.format.model import (
+    BlockId,
+    RelPath,
+    SourceId,
+    SourceRecord,
+    Topic,
+)
+from scriptorium.workspace import scan
+from scriptorium.workspace.facts import digest, extract, topic_facts
+from scriptorium.workspace.lookout import Found
+from scriptorium.workspace.snapshot import Snapshot
+
+_LABEL = re.compile(r"\[\^([^\]\s]+)\]")
+
+type Texts = dict[RelPath, str | None]
+"""Authored files by path; None is no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The files that change, and the names that became ids."""
+
+    before: Mapping[RelPath, bytes | None]
+    """Every changed file as it is; None where there is none."""
+    texts: Mapping[RelPath, str | None]
+    """Authored files, edited by the update or for the sake of what it moves; None deletes one."""
+    edited: frozenset[RelPath]
+    """Those of them that the update itself edits."""
+    archives: Mapping[RelPath, bytes]
+    """Source files."""
+    topics: Mapping[RelPath, Topic]
+    """The parse of each file in `texts`."""
+    names: materialise.Materialised
+    source_ids: Mapping[str, SourceId]
+    """The id of each label."""
+
+    @property
+    def contents(self) -> dict[RelPath, bytes | None]:
+        """Every changed file as it will be."""
+        texts = {p: None if t is None else t.encode("utf-8") for p, t in self.texts.items()}
+        return {**texts, **self.archives}
+
+    @property
+    def findings(self) -> dict[RelPath, Found | None]:
+        """The changed files as the tracker will know them."""
+        return {path: self._found(path, content) for path, content in self.contents.items()}
+
+    def _found(self, path: RelPath, content: bytes | None) -> Found | None:
+        if content is None:
+            return None
+        topic = self.topics.get(path)
+        facts = extract(path, content) if topic is None else topic_facts(path, topic)
+        return Found(digest(content), len(content), facts)
+
+
+def draft(
+    snapshot: Snapshot,
+    edits: Mapping[RelPath, str | None],
+    records: Mapping[str, SourceRecord],
+    archives: Mapping[RelPath, bytes],
+) -> Draft:
+    """The files after `edits`, which may use names of blocks and evidence and the labels of
+    `records`.
+
+    Raises InvalidArgument for a file that cannot stand where it is to be made.
+    """
+    before: Texts = {path: text_of(path, snapshot.bytes_now(path)) for path in edits}
+    for path, text in edits.items():
+        if text is not None and before[path] is None:
+            _check_place(snapshot, path, edits)
+    names = _materialised(snapshot, edits, before, records)
+    texts, topics = _linked(snapshot, names.texts, before, archives)
+    changed = [*texts, *archives]
+    return Draft(
+        before={path: snapshot.bytes_now(path) for path in changed},
+        texts=texts,
+        edited=frozenset(edits),
+        archives=archives,
+        topics=topics,
+        names=names,
+        source_ids={label: record.id for label, record in records.items()},
+    )
+
+
+def text_of(path: RelPath, content: bytes | None) -> str | None:
+    """The text of an authored file. Raises InvalidTopicFormat for other than UTF-8."""
+    try:
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidTopicFormat(
+            f"{path} is not UTF-8 (byte {error.start}). A person has to save it as UTF-8 first.",
+            path=path,
+        ) from error
+
+
+def _materialised(
+    snapshot: Snapshot,
+    edits: Mapping[RelPath, str | None],
+    before: Texts,
+    records: Mapping[str, SourceRecord],
+) -> materialise.Materialised:
+    mirror = snapshot.mirror
+    known = {label for text in before.values() if text for label in _LABEL.findall(text)}
+    new = {record.id: sources.thread_path(record.id) for record in records.values()}
+    return materialise.materialise(
+        edits,
+        before,
+        labels={label: record.id for label, record in records.items()},
+        block_taken=lambda block: bool(mirror.block_places(block)),
+        evidence_taken=lambda evidence: evidence in known,
+        source_path=lambda source: snapshot.source_path(source) or new.get(SourceId(source)),
+    )
+
+
+def _linked(
+    snapshot: Snapshot,
+    edits: Mapping[RelPath, str | None],
+    before: Texts,
+    archives: Mapping[RelPath, bytes],
+) -> tuple[Texts, dict[RelPath, Topic]]:
+    """`edits` and the other files that link to what they move, with the links that this needs."""
+    topics = {p: markdown.parse_topic(t) for p, t in edits.items() if t is not None}
+    were = {b.id: p for p in edits for b in snapshot.mirror.topic(p).blocks}
+    are = {b.id: p for p, t in topics.items() for b in t.blocks if b.id is not None}
+    moved = materialise.moves(were, are)
+    targets = {block: target for block, (_, target) in moved.items()}
+
+    def exists(path: RelPath) -> bool:
+        if path in edits:
+            return edits[path] is not None
+        return path in archives or snapshot.exists(path)
+
+    texts: Texts = dict(edits)
+    for path in {p for block in moved for p in snapshot.mirror.linkers(block)}:
+        if path not in texts:
+            texts[path] = text_of(path, snapshot.bytes_now(path))
+    for path, text in texts.items():
+        if text is None:
+            continue
+        origin = _origin(path, edits, before, moved)
+        if not moved and origin == path:
+            continue
+        texts[path] = materialise.rewrite_links(text, origin, path, targets, exists=exists)
+        topics[path] = markdown.parse_topic(texts[path] or "")
+    return texts, topics
+
+
+def _origin(
+    path: RelPath,
+    edits: Mapping[RelPath, str | None],
+    before: Texts,
+    moved: Mapping[BlockId, tuple[RelPath, RelPath]],
+) -> RelPath:
+    """The deleted file that lives on as the created file `path`; `path` itself when there
+    is none.
+    """
+    if path not in edits or before.get(path) is not None:
+        return path
+    deleted = Counter(
+        source for source, target in moved.values() if target == path and edits.get(source) is None
+    )
+    return deleted.most_common(1)[0][0] if deleted else path
+
+
+def _check_place(snapshot: Snapshot, path: RelPath, edits: Mapping[RelPath, str | None]) -> None:
+    """A file can be made at `path`, on every system. Raises InvalidArgument."""
+    root = snapshot.layout.root
+    obstacle = scan.obstacle(root, path)
+    if obstacle is not None:
+        raise InvalidArgument(
+            f"{path} cannot be made: {obstacle} is something else. Choose another path.", path=path
+        )
+    twin = _twin(root, path, {p for p, text in edits.items() if text is None})
+    if twin is not None:
+        raise InvalidArgument(
+            f"{path} differs from {twin} only in case or Unicode form, and some systems take them"
+            f" for one file. Edit {twin}, or choose another name.",
+            path=path,
+        )
+
+
+def _twin(root: Path, path: RelPath, deleted: set[RelPath]) -> str | None:
+    """A file or directory on disk that a case-insensitive system takes for a part of `path`."""
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        directory = "/".join(parts[:count])
+        key = paths.twin_key(parts[count])
+        for name in scan.names(root, directory):
+            other = f"{directory}/{name}"
+            if name != parts[count] and paths.twin_key(name) == key and other not in deleted:
+                return other
+    return None

@@ -1,0 +1,227 @@
+"""Finds which files are not as they were last read, and reads those.
+
+What is looked at each time, and why: every topic and the core, because people edit them in place
+and only a file's own stat tells; but of the sources, which the runtime alone writes, and by rename,
+just the directories, whose mtimes tell of files made, replaced and removed. A source that is edited
+in place is noticed when it is read, by `validate`, and in the next process.
+
+What cannot be read is never taken for deleted: it is no finding, but a fault, and is tried again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scriptorium.errors import ScriptoriumError
+from scriptorium.format import paths
+from scriptorium.format.model import Problem, RelPath
+from scriptorium.workspace import scan
+from scriptorium.workspace.facts import Facts, digest, extract
+from scriptorium.workspace.scan import UNSETTLED, Scan, Signature
+
+CORE = RelPath("core.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file's content as it was just read or installed."""
+
+    digest: str
+    size: int
+    facts: Facts
+
+
+type Findings = Mapping[RelPath, Found | None]
+"""What differs from the known; None: the file is gone."""
+
+
+def found(path: RelPath, content: bytes) -> Found:
+    """`content` as the finding that it is at `path`."""
+    return Found(digest(content), len(content), extract(path, content))
+
+
+class Lookout:
+    """The signatures of one workspace's files in one process, and what was wrong with the disk."""
+
+    def __init__(self, root: Path, clock: Callable[[], int]) -> None:
+        self.faults: tuple[Problem, ...] = ()
+        self.confirmed: dict[RelPath, Signature] = {}
+        """Signatures of files that were read again and found unchanged."""
+        self._root = root
+        self._clock = clock
+        self._authored: dict[RelPath, Signature] = {}
+        self._sources: dict[RelPath, Signature] = {}
+        self._directories: dict[str, Signature] = {}
+        self._doubtful: set[RelPath] = set()
+        self._met: list[Problem] = []
+
+    def look(
+        self, known: Callable[[RelPath], str | None], overlay: Mapping[str, bytes | None]
+    ) -> dict[RelPath, Found | None]:
+        """What is not as `known` (path to digest) says; an `overlay` speaks in the disk's place.
+
+        Raises OSError when the workspace itself is gone."""
+        self._root.stat()  # a workspace that is gone is not an empty one
+        self._met = []
+        now = self._clock()
+        authored = self._look_at_authored()
+        sources = scan.scan(self._root, "sources", self._directories)
+        suspects = [*_differing(self._authored, authored), *_differing(self._sources, sources)]
+        suspects += self._doubtful.difference(suspects)
+        gone = [*_gone(self._authored, authored), *_gone(self._sources, sources)]
+        findings: dict[RelPath, Found | None] = {}
+        for path in suspects:
+            self._read(path, now, known(path), findings)
+        for path in gone:
+            self.forget(path)
+            findings[path] = None
+        self._directories = {
+            d: s if d in sources.kept else scan.settled(s, now)
+            for d, s in sources.directories.items()
+        }
+        self._lay(overlay, known, findings)
+        self._report(authored, sources)
+        return findings
+
+    def know(self, path: RelPath, signature: Signature) -> None:
+        """The file is known by `signature` to be as it was read."""
+        self._signatures(path)[path] = signature
+        if paths.kind(path) == "source" and signature == UNSETTLED:
+            self._doubtful.add(path)
+        else:
+            self._doubtful.discard(path)
+
+    def doubt(self, path: RelPath) -> None:
+        """The file is read again the next time, whatever its signature says."""
+        if path in self._signatures(path):
+            self.know(path, UNSETTLED)
+
+    def forget(self, path: RelPath) -> None:
+        """There is no such file."""
+        self._signatures(path).pop(path, None)
+        self._doubtful.discard(path)
+
+    def directories(self) -> Mapping[str, Signature]:
+        return self._directories
+
+    def know_directories(self, directories: Mapping[str, Signature]) -> None:
+        """The source files of these directories are all known."""
+        self._directories.update(directories)
+
+    def signature(self, path: RelPath) -> Signature:
+        """The signature by which the file is known; UNSETTLED when there is none."""
+        return self._signatures(path).get(path, UNSETTLED)
+
+    def installed(self, path: RelPath) -> None:
+        """The file that was just put in place is known."""
+        self.know(path, scan.installed(self._root, path, self._clock()))
+
+    def installed_sources(self, files: list[RelPath]) -> None:
+        """The directories of these source files hold nothing new beside them.
+
+        The caller has the write lock and has looked since it took it, so that only a foreign
+        program could have made a file there in between."""
+        for path in files:
+            directory = path.rpartition("/")[0]
+            while directory:
+                try:
+                    self._directories[directory] = scan.signature(os.lstat(self._root / directory))
+                except OSError:
+                    self._directories.pop(directory, None)
+                directory = directory.rpartition("/")[0]
+
+    def _look_at_authored(self) -> Scan:
+        authored = scan.scan(self._root, "topics", {})
+        try:
+            core = scan.look(self._root, CORE)
+        except OSError as error:
+            authored.odd.append((CORE, str(error)))
+            authored.kept.add("")
+        else:
+            if core is not None:
+                authored.files[CORE] = core
+        return authored
+
+    def _read(
+        self, path: RelPath, now: int, known: str | None, findings: dict[RelPath, Found | None]
+    ) -> None:
+        try:
+            paths.existing_path(path)
+            content = scan.read(self._root, path, now)
+        except ScriptoriumError as error:
+            self._meet(path, "unusable-name", error.message)
+        except OSError as error:
+            self._meet(path, "unreadable", f"cannot be read: {error.strerror or error}")
+            self._unread(path, known)
+        else:
+            self._judge(path, content, known, findings)
+
+    def _judge(
+        self,
+        path: RelPath,
+        content: tuple[bytes, Signature] | None,
+        known: str | None,
+        findings: dict[RelPath, Found | None],
+    ) -> None:
+        if content is None:
+            self.forget(path)
+            if known is not None:
+                findings[path] = None
+            return
+        text, signature = content
+        self.know(path, signature)
+        if digest(text) == known:
+            self.confirmed[path] = signature
+        else:
+            findings[path] = found(path, text)
+
+    def _unread(self, path: RelPath, known: str | None) -> None:
+        if known is not None:
+            self.know(path, UNSETTLED)
+        elif paths.kind(path) == "source":
+            self._doubtful.add(path)
+
+    def _lay(
+        self,
+        overlay: Mapping[str, bytes | None],
+        known: Callable[[RelPath], str | None],
+        findings: dict[RelPath, Found | None],
+    ) -> None:
+        for name, content in overlay.items():
+            path = RelPath(name)
+            if paths.kind(path) not in ("core", "topic", "source"):
+                continue
+            findings.pop(path, None)
+            self.know(path, UNSETTLED)
+            if (None if content is None else digest(content)) != known(path):
+                findings[path] = None if content is None else found(path, content)
+
+    def _signatures(self, path: RelPath) -> dict[RelPath, Signature]:
+        return self._sources if path.startswith("sources/") else self._authored
+
+    def _meet(self, path: str, rule: str, message: str) -> None:
+        self._met.append(Problem(paths.show(path), 1, rule, message))
+
+    def _report(self, *scans: Scan) -> None:
+        for looked in scans:
+            for path, what in looked.odd:
+                self._meet(
+                    path, "not-a-file", f"{what} is never followed or opened: put a file there."
+                )
+            for path, reason in looked.unreadable:
+                self._meet(path, "unreadable", f"the directory cannot be read: {reason}")
+        self.faults = tuple(sorted(self._met, key=lambda p: (p.path, p.line)))
+
+
+def _differing(known: Mapping[RelPath, Signature], looked: Scan) -> list[RelPath]:
+    return [path for path, signature in looked.files.items() if known.get(path) != signature]
+
+
+def _gone(known: Mapping[RelPath, Signature], looked: Scan) -> list[RelPath]:
+    files = looked.files
+    if not files and looked.kept and looked.kept == looked.directories.keys():
+        return []
+    return [path for path in known if path not in files and not looked.hides(path)]

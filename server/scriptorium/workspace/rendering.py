@@ -1,0 +1,131 @@
+"""Which views a change touches, and what each view says of a state.
+
+A view is named by its key: a time of the timeline (`2026`, `2026-08`, `2026-08-03`), RECENT or
+RELATIONS. Promises: a key that `touched` does not give renders to the same bytes before and after.
+Does no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from scriptorium.format import views
+from scriptorium.format.model import BlockId, RelPath
+from scriptorium.format.views import Event, Moment, Relation
+from scriptorium.workspace.facts import UNDATED, TopicFacts
+from scriptorium.workspace.mirror import Mirror
+
+RECENT = "recent"
+RELATIONS = "relations"
+
+_TIMELINE = re.compile(r"timeline/(\d{4})(?:/(\d\d)(?:/(\d\d))?)?\.md")
+
+
+def path_of(key: str) -> RelPath:
+    """The file of the view."""
+    if key == RECENT:
+        return views.RECENT_PATH
+    return views.RELATIONS_PATH if key == RELATIONS else views.timeline_path(key)
+
+
+def key_of(path: str) -> str | None:
+    """The view whose file `path` is; None for a file that is no view."""
+    if path == views.RECENT_PATH:
+        return RECENT
+    if path == views.RELATIONS_PATH:
+        return RELATIONS
+    match = _TIMELINE.fullmatch(path)
+    return "-".join(part for part in match.groups() if part) if match else None
+
+
+def every_key(mirror: Mirror) -> set[str]:
+    """The views that a full rebuild renders."""
+    return {RECENT, RELATIONS, *(key for time in mirror.indexes.calendar for key in _periods(time))}
+
+
+def touched(before: Mirror, after: Mirror, paths: Collection[RelPath]) -> set[str]:
+    """The views that may differ between two states whose files differ at `paths` only."""
+    keys = {RECENT}
+    for path in paths:
+        old, new = _by_time(before.topic(path)), _by_time(after.topic(path))
+        keys |= {time for time in {*old, *new} if old.get(time) != new.get(time)}
+    for time in list(keys - {RECENT}):
+        # A coarser period lists the finer ones that exist, and nothing else of them.
+        for coarser in _periods(time)[:-1]:
+            if _exists(before, time) != _exists(after, time):
+                keys.add(coarser)
+    if _relations_differ(before, after, paths):
+        keys.add(RELATIONS)
+    return keys
+
+
+def render(mirror: Mirror, key: str) -> str | None:
+    """The view's text; None when there is nothing to show and no file to keep."""
+    if key == RECENT:
+        return views.recent_events(_events(mirror))
+    if key == RELATIONS:
+        return views.relations(_relations(mirror))
+    moments = [
+        Moment(path, block.id, block.headings, text)
+        for path in mirror.indexes.calendar.get(key, ())
+        for block in mirror.topic(path).blocks
+        for time, text in block.moments
+        if time == key
+    ]
+    return views.timeline(key, moments, _finer(mirror, key))
+
+
+def _periods(time: str) -> list[str]:
+    """The year, month and day that `time` names, coarsest first."""
+    return [time[:length] for length in (4, 7, 10) if length <= len(time)]
+
+
+def _finer(mirror: Mirror, key: str) -> list[str]:
+    """The months of a year, or the days of a month, that have a view."""
+    count = {4: 12, 7: 31, 10: 0}[len(key)]
+    return [t for t in (f"{key}-{n:02}" for n in range(1, count + 1)) if _exists(mirror, t)]
+
+
+def _exists(mirror: Mirror, key: str) -> bool:
+    return key in mirror.indexes.calendar or bool(_finer(mirror, key))
+
+
+def _by_time(topic: TopicFacts) -> dict[str, list[tuple[str, ...]]]:
+    """What a topic gives to the timeline, by time, in its order."""
+    shown: dict[str, list[tuple[str, ...]]] = {}
+    for block in topic.blocks:
+        for time, text in block.moments:
+            if time != UNDATED:
+                shown.setdefault(time, []).append((block.id, text, *block.headings))
+    return shown
+
+
+def _events(mirror: Mirror) -> Iterator[Event]:
+    for path, block in mirror.recent():
+        text = " ".join(text for _, text in block.moments)
+        observed = mirror.last_observed(block)
+        yield Event(path, block.id, block.headings, block.times, observed, text)
+
+
+def _relations(mirror: Mirror) -> Iterator[Relation]:
+    for path, entry in mirror.files.items():
+        if isinstance(entry.facts, TopicFacts):
+            yield from _relations_of(mirror, path)
+
+
+def _relations_of(mirror: Mirror, path: RelPath) -> Iterator[Relation]:
+    for link in mirror.topic(path).links:
+        if link.origin is not None and mirror.holds(link):
+            yield Relation(path, link.origin, link.path, BlockId(link.target))
+
+
+def _relations_differ(before: Mirror, after: Mirror, paths: Collection[RelPath]) -> bool:
+    """Whether a link of these files, or one that points into them, was made, cut or mended."""
+    concerned = set(paths)
+    for path in paths:
+        ids = {b.id for b in before.topic(path).blocks} ^ {b.id for b in after.topic(path).blocks}
+        for block in ids:
+            concerned.update(before.linkers(block), after.linkers(block))
+    return any(
+        set(_relations_of(before, path)) != set(_relations_of(after, path)) for path in concerned
+    )

@@ -1,0 +1,237 @@
+"""The one way to write: `update` changes a workspace by all of a request, or refuses it whole.
+
+    lock, recover, compare the base revision
+    draft      patch and edits applied in memory, sources archived, names made ids, links rewritten
+    check      the contract, for everything that the change can affect; all problems at once
+    install    files, sources and views as one commit of the journal; then Git
+
+Promises: a refused update leaves every byte as it was. An update that returned is on disk, synced.
+What an update costs grows with what it changes. Must not read the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+
+from scriptorium.errors import (
+    BrokenContract,
+    ConcurrentUpdate,
+    GitCommitFailed,
+    InvalidArgument,
+    Json,
+)
+from scriptorium.format import patch
+from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Revision, SourceId
+from scriptorium.format.paths import writable
+from scriptorium.workspace import archive, drafting, git, journal, rendering, view_files
+from scriptorium.workspace.archive import SourceInput
+from scriptorium.workspace.checking import CORE, Edited, State, check_update
+from scriptorium.workspace.drafting import Draft
+from scriptorium.workspace.facts import digest
+from scriptorium.workspace.journal import Change
+from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.validate import validate
+
+__all__ = ["SourceInput", "Update", "UpdateResult", "rebuild_views", "update", "validate"]
+
+MOST_PATCH = 256 * 1024
+"""Bytes of UTF-8 in a patch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What is asked for."""
+
+    base_revision: Revision | None
+    """The revision that the patch was made against; None: whatever is there."""
+    patch: str | None = None
+    sources: tuple[SourceInput, ...] = ()
+    commit_message: str | None = None
+    provider: str = "claude-code"
+    """The first part of the ids of sources that have none of their own."""
+    git: git.Mode = "auto"
+    edits: Callable[[Snapshot], Mapping[RelPath, str | None]] | None = None
+    """The whole new text of authored files (None deletes one), made under the lock."""
+    runtime: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Files below the runtime directory that move in the same step."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """What was done."""
+
+    source_ids: Mapping[str, SourceId]
+    block_ids: Mapping[str, BlockId]
+    evidence_ids: Mapping[str, EvidenceId]
+    changed_files: tuple[RelPath, ...]
+    """Every file of memory and view that is not as it was, sorted."""
+    revision: Revision
+    memory_committed: bool
+    git_committed: bool
+    git_commit: str | None
+    git_reason: str | None = None
+    """Why there is no commit although one was wanted (mode `auto`)."""
+
+
+def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResult:
+    """The update is installed, whole and durable; `now` is the time it is recorded under.
+
+    Raises InvalidArgument, PathOutsideWorkspace, ReadOnlyPath, PatchConflict, ConcurrentUpdate and
+    BrokenContract, after which nothing has changed; and in Git mode `on` GitCommitFailed, after
+    which memory is installed and `details` holds the whole result."""
+    _check_size(update.patch)
+    archive.check(update.sources)
+    parsed = patch.parse(update.patch) if update.patch is not None else None
+    with workspace.writing() as snapshot:
+        _check_base(snapshot, update.base_revision)
+        draft = _drafted(snapshot, update, parsed)
+        _check(workspace, snapshot, draft)
+        changed = _install(workspace, snapshot, draft, update.runtime, now)
+        with workspace.tracking() as tracker:
+            revision = tracker.mirror.revision
+        return _committed(workspace, update, draft, changed, revision)
+
+
+def rebuild_views(workspace: Workspace) -> tuple[RelPath, ...]:
+    """Every view shows what the files say; the paths of those that had to be written."""
+    with workspace.writing() as snapshot:
+        plan = view_files.plan(
+            workspace.root, snapshot.mirror, {}, rendering.every_key(snapshot.mirror), 0
+        )
+        journal.commit(workspace.layout, plan.changes)
+        with workspace.tracking() as tracker:
+            tracker.installed({}, plan.digests, planned=snapshot.sequence, blocked=plan.blocked)
+        return tuple(sorted(RelPath(change.path) for change in plan.changes))
+
+
+def _check_size(text: str | None) -> None:
+    size = len((text or "").encode("utf-8", "surrogatepass"))
+    if size > MOST_PATCH:
+        raise InvalidArgument(
+            f"The patch has {size} bytes, more than {MOST_PATCH}. Split the update."
+        )
+
+
+def _check_base(snapshot: Snapshot, base: Revision | None) -> None:
+    if base is None or base == snapshot.revision:
+        return
+    changed = snapshot.changed_since(base)
+    if changed is None:
+        told = "what changed since is not known. Read the files that the patch edits again"
+    elif not changed:
+        told = "the files are as they were then. Send the patch again with the present revision"
+    else:
+        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+        told = f"{', '.join(changed[:5])}{more} changed. Read it again and rebuild the patch"
+    listed: list[Json] = list(changed or [])
+    raise ConcurrentUpdate(
+        f"stale base_revision: the workspace is at {snapshot.revision}, your patch was made against"
+        f" {base[:64]}; {told}.",
+        details={
+            "revision": snapshot.revision,
+            "changed_files": listed,
+            "known": changed is not None,
+        },
+    )
+
+
+def _drafted(snapshot: Snapshot, update: Update, parsed: patch.Patch | None) -> Draft:
+    edits: drafting.Texts = {}
+    if parsed is not None:
+        for path, content in patch.apply(parsed, snapshot.bytes_now).items():
+            edits[path] = drafting.text_of(path, content)
+    for path, text in (update.edits(snapshot) if update.edits else {}).items():
+        edits[writable(path)] = text
+    records = archive.records(update.provider, update.sources)
+    archives = archive.archived(records, snapshot.bytes_now)
+    return drafting.draft(snapshot, edits, records, archives)
+
+
+def _check(workspace: Workspace, snapshot: Snapshot, draft: Draft) -> None:
+    """The draft keeps the contract. Raises BrokenContract with every problem."""
+    with workspace.tracking() as tracker:
+        after = tracker.after(draft.findings)
+    problems: list[Problem] = list(draft.names.problems)
+    edited = Edited(
+        topics={
+            p: draft.topics[p] for p in draft.edited if p != CORE and draft.texts[p] is not None
+        },
+        core=draft.texts.get(CORE) if CORE in draft.edited else None,
+        removed=frozenset(p for p in draft.edited if draft.texts[p] is None),
+    )
+    problems += check_update(
+        State(snapshot.mirror, snapshot.exists),
+        State(after, snapshot.exists),
+        edited,
+        drafting.text_of(CORE, snapshot.bytes_now(CORE)) or "",
+    )
+    if problems:
+        raise BrokenContract.of([draft.names.as_written(problem) for problem in problems])
+
+
+def _install(
+    workspace: Workspace,
+    snapshot: Snapshot,
+    draft: Draft,
+    runtime: Mapping[str, bytes | None],
+    now: datetime,
+) -> list[RelPath]:
+    """The draft is in place with its views; the files of memory and views that changed."""
+    findings = draft.findings
+    with workspace.tracking() as tracker:
+        after = tracker.after(findings)
+        keys = {*tracker.stale(), *rendering.touched(snapshot.mirror, after, [*findings])}
+        views = view_files.plan(workspace.root, after, tracker.views, keys, time.time_ns())
+    memory = [_change(p, draft.before[p], content) for p, content in draft.contents.items()]
+    changes = [*memory, *views.changes, *_runtime_changes(snapshot, runtime)]
+    journal.commit(workspace.layout, changes, meta={"time": now.isoformat()})
+    with workspace.tracking() as tracker:
+        tracker.installed(findings, views.digests, planned=snapshot.sequence, blocked=views.blocked)
+    changed = [c.path for c in (*memory, *views.changes) if c.before != _digest(c.content)]
+    return sorted(RelPath(path) for path in changed)
+
+
+def _runtime_changes(snapshot: Snapshot, files: Mapping[str, bytes | None]) -> list[Change]:
+    paths = {snapshot.layout.runtime_path(name): content for name, content in files.items()}
+    return [
+        _change(path, snapshot.bytes_now(RelPath(path)), content) for path, content in paths.items()
+    ]
+
+
+def _change(path: str, before: bytes | None, content: bytes | None) -> Change:
+    return Change(path, _digest(before), content)
+
+
+def _digest(content: bytes | None) -> str | None:
+    return None if content is None else digest(content)
+
+
+def _committed(
+    workspace: Workspace, update: Update, draft: Draft, changed: list[RelPath], revision: Revision
+) -> UpdateResult:
+    """The result, after the commit to Git that is asked for. Raises GitCommitFailed."""
+    try:
+        outcome = git.commit(workspace.root, update.git, changed, update.commit_message)
+        failure = None
+    except GitCommitFailed as error:
+        outcome, failure = git.GitOutcome(reason=error.message), error
+    result = UpdateResult(
+        source_ids=draft.source_ids,
+        block_ids=draft.names.block_ids,
+        evidence_ids=draft.names.evidence_ids,
+        changed_files=tuple(changed),
+        revision=revision,
+        memory_committed=True,
+        git_committed=outcome.commit is not None,
+        git_commit=outcome.commit,
+        git_reason=outcome.reason,
+    )
+    if failure is not None:
+        raise GitCommitFailed(failure.message, details=_json(result)) from failure
+    return result
+
+
+def _json(result: UpdateResult) -> dict[str, Json]:
+    return {**asdict(result), "changed_files": list(result.changed_files)}
