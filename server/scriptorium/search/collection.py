@@ -1,0 +1,212 @@
+"""The searched state of a workspace as columns, and how it follows the workspace.
+
+A `Collection` never changes: `followed` gives the next one, at the cost of the files that changed,
+and shares the rest; so a search reads one moment and needs no lock. Entries that are gone stay as
+dead rows until `compacted` leaves them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Sized
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from scriptorium.format.model import RelPath, SourceRecord, Topic
+from scriptorium.search import bm25, columns, postings, units
+from scriptorium.search.arrays import Array
+from scriptorium.search.columns import KINDS, Columns, Records, extended
+from scriptorium.search.postings import Segment
+from scriptorium.search.units import Entry, Kind, Shown
+
+
+class Delta(Protocol):
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def changed(self) -> tuple[RelPath, ...]: ...
+    @property
+    def removed(self) -> tuple[RelPath, ...]: ...
+
+
+class Snapshot(Protocol):
+    """What search reads of a workspace's snapshot."""
+
+    @property
+    def epoch(self) -> str: ...
+    def changes_since(self, sequence: int) -> Delta: ...
+    def topic(self, path: RelPath) -> Topic | None: ...
+    def sources_of(self, path: RelPath) -> list[SourceRecord]: ...
+    def source(self, source: str) -> SourceRecord | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    epoch: str
+    sequence: int
+    languages: frozenset[str]
+    """The languages in which Latin words were stemmed."""
+    paths: tuple[str, ...]
+    columns: Columns
+    alive: Array
+    """bool, one an entry."""
+    records: Records
+    segments: tuple[Segment, ...]
+    changed: int = 0
+    """Units that came or went since it was stored."""
+    erased: bool = field(default=False)
+    """Whether a source went since: what was stored still holds its words."""
+
+    @cached_property
+    def unit_alive(self) -> Array:
+        return self.alive[self.columns.unit_entry]
+
+    @cached_property
+    def field(self) -> bm25.Field:
+        columns = self.columns
+        before, after = np.append(columns.unit_before, -1), np.append(columns.unit_after, -1)
+        size = bm25.spread(columns.unit_own, before, after)
+        return bm25.Field(self.segments, self.unit_alive, size, before, after)
+
+    def kind(self, entry: int) -> Kind:
+        return KINDS[int(self.columns.entry_kind[entry])]
+
+    def path(self, entry: int) -> str:
+        return self.paths[int(self.columns.entry_path[entry])]
+
+    def shown(self, entry: int) -> Shown:
+        return units.decoded(self.records[entry])
+
+    def in_paths(self, wanted: Sized[str]) -> Array:
+        """A bool for each unit: whether its entry lies in one of the paths."""
+        named = np.array([path in wanted for path in self.paths], bool)
+        return named[self.columns.entry_path][self.columns.unit_entry]
+
+    def in_days(self, first: int, last: int) -> Array:
+        """A bool for each unit: whether one of its own times overlaps the days."""
+        columns = self.columns
+        held = np.zeros(len(columns.unit_entry), bool)
+        overlaps = (columns.span_first <= last) & (columns.span_last >= first)
+        held[columns.span_unit[overlaps]] = True
+        return held
+
+
+def empty() -> Collection:
+    """The collection of nothing, from which every other is made."""
+    return Collection(
+        epoch="",
+        sequence=0,
+        languages=frozenset(),
+        paths=(),
+        columns=columns.none(),
+        alive=np.zeros(0, bool),
+        records=Records(np.zeros(0, np.uint8), np.zeros(1, np.int64)),
+        segments=(),
+    )
+
+
+def followed(collection: Collection, snapshot: Snapshot) -> Collection:
+    """The collection as the snapshot has it; the same object when nothing has changed."""
+    fresh = snapshot.epoch != collection.epoch
+    delta = snapshot.changes_since(0 if fresh else collection.sequence)
+    if not fresh and delta.sequence == collection.sequence:
+        return collection
+    gone = set(map(str, delta.removed))
+    if fresh:  # its numbers mean nothing here, but entries that are as before are kept
+        gone |= set(collection.paths).difference(delta.changed)
+    work = _Work(collection)
+    for path in gone:
+        work.replace(path, ())
+    for path in delta.changed:
+        work.replace(path, _entries(snapshot, path))
+    return work.result(snapshot.epoch, delta.sequence)
+
+
+def _entries(snapshot: Snapshot, path: RelPath) -> Iterable[Entry]:
+    if path.startswith("sources/"):
+        return units.of_sources(snapshot.sources_of(path))
+    topic = snapshot.topic(path) if path.startswith("topics/") else None
+    return units.of_topic(topic) if topic else ()
+
+
+class _Work:
+    """A collection in the making: entries that came and went, and threads to be joined."""
+
+    def __init__(self, base: Collection) -> None:
+        self._base = base
+        self._alive = base.alive.copy()
+        self._paths = list(base.paths)
+        self._path_number = {path: number for number, path in enumerate(base.paths)}
+        self._came: list[Entry] = []
+        self._path_of: list[int] = []
+        self._threads: list[list[int]] = []
+        self._went = 0
+        self._erased = base.erased
+
+    def replace(self, path: str, entries: Iterable[Entry]) -> None:
+        """The path holds these entries and no others."""
+        known = self._known(path)
+        order: list[int] = []
+        is_thread = path.startswith("sources/")
+        for entry in entries:
+            same = known.get(entry.fingerprint)
+            order.append(same.pop() if same else self._add(path, entry))
+        for number in [number for same in known.values() for number in same]:
+            self._alive[number] = False
+            self._went += 1
+            self._erased = self._erased or is_thread
+        if is_thread and order:
+            self._threads.append(order)
+
+    def result(self, epoch: str, sequence: int) -> Collection:
+        base = self._base
+        counted = [entry.counted() for entry in self._came]
+        added = [unit for entry in counted for unit in entry.units]
+        columns = extended(base.columns, self._came, counted, self._path_of)
+        self._join(columns)
+        new = postings.segment(
+            (number, unit.terms) for number, unit in enumerate(added, len(base.columns.unit_entry))
+        )
+        return Collection(
+            epoch=epoch,
+            sequence=sequence,
+            languages=base.languages.union(entry.language for entry in counted if entry.language),
+            paths=tuple(self._paths),
+            columns=columns,
+            alive=np.append(self._alive, np.ones(len(self._came), bool)),
+            records=replace(
+                base.records, later=(*base.records.later, *(e.encoded() for e in self._came))
+            ),
+            segments=postings.added(base.segments, new),
+            changed=base.changed + len(added) + self._went,
+            erased=self._erased,
+        )
+
+    def _known(self, path: str) -> dict[int, list[int]]:
+        """The living entries of the path, last first, by fingerprint."""
+        number = self._path_number.get(path)
+        if number is None or number >= len(self._base.paths):
+            return {}
+        here = np.flatnonzero((self._base.columns.entry_path == number) & self._base.alive)
+        known: dict[int, list[int]] = {}
+        for entry in here[::-1].tolist():
+            known.setdefault(int(self._base.columns.entry_print[entry]), []).append(entry)
+        return known
+
+    def _add(self, path: str, entry: Entry) -> int:
+        if path not in self._path_number:
+            self._path_number[path] = len(self._paths)
+            self._paths.append(path)
+        self._came.append(entry)
+        self._path_of.append(self._path_number[path])
+        return len(self._base.alive) + len(self._came) - 1
+
+    def _join(self, columns: Columns) -> None:
+        """Makes the records of each touched thread neighbours in their order."""
+        for thread in self._threads:
+            chain = columns.entry_first[np.array(thread)]
+            columns.unit_before[chain] = np.append(-1, chain[:-1])
+            columns.unit_after[chain] = np.append(chain[1:], -1)

@@ -1,0 +1,98 @@
+"""From scores of units to entries in the order that a person would call right.
+
+The better score first. Of equal ones the block before the source, the newer before the older. A
+block that holds every word of the query which a source holds that it cites, stands before that
+source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scriptorium.search.arrays import Array
+from scriptorium.search.collection import Collection
+from scriptorium.search.units import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    entry: int
+    score: float
+
+
+def best(collection: Collection, scores: Array, allowed: Array, most: int) -> list[Placed]:
+    """The `most` best entries, each once, by their best allowed unit."""
+    places = np.flatnonzero(allowed & collection.unit_alive)
+    if not len(places):
+        return []
+    values = np.round(scores[places], 9)
+    wanted = most
+    while True:
+        chosen = _upper(values, wanted)
+        ranked = _ordered(collection, places[chosen], values[chosen])
+        if len(ranked) >= most or len(chosen) == len(places):
+            return ranked[:most]
+        wanted *= 4  # many units of few entries
+
+
+def _upper(values: Array, wanted: int) -> Array:
+    """Where the `wanted` highest values are, and all that equal the last of them."""
+    if len(values) <= wanted:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - wanted)[len(values) - wanted]
+    return np.flatnonzero(values >= least)
+
+
+def _ordered(collection: Collection, places: Array, values: Array) -> list[Placed]:
+    columns = collection.columns
+    entries = columns.unit_entry[places]
+    order = np.lexsort(
+        (-entries, -columns.entry_newest[entries], columns.entry_kind[entries], -values)
+    )
+    scored: dict[int, float] = {}
+    for entry, value in zip(entries[order].tolist(), values[order].tolist(), strict=True):
+        scored.setdefault(entry, value)
+    return [Placed(entry, score) for entry, score in scored.items()]
+
+
+def blocks_first(
+    collection: Collection, ranked: list[Placed], own: Array, shown: Mapping[int, Shown]
+) -> list[Placed]:
+    """`ranked` with every block before the sources that it cites and that hold no word beyond its
+    own.
+
+    A block that moves up takes over the score of the source it stands for.
+    """
+    matched = _matched(collection, [placed.entry for placed in ranked], own)
+    source_of: dict[str, int] = {}
+    result: list[Placed] = []
+    for placed in ranked:
+        if collection.kind(placed.entry) == "source":
+            source_of[shown[placed.entry].id] = placed.entry
+            result.append(placed)
+            continue
+        held = matched[placed.entry]
+        cited = {source_of.get(source) for source in shown[placed.entry].sources}
+        beaten = {entry for entry in cited if entry is not None and not matched[entry] & ~held}
+        first = next((n for n, other in enumerate(result) if other.entry in beaten), None)
+        if first is None:
+            result.append(placed)
+        else:
+            result.insert(first, Placed(placed.entry, result[first].score))
+    return result
+
+
+def _matched(collection: Collection, entries: list[int], own: Array) -> dict[int, int]:
+    """For each entry the bits of the query's terms that stand in any of its units."""
+    matched: dict[int, int] = {}
+    unit_entry, first = collection.columns.unit_entry, collection.columns.entry_first
+    for entry in entries:
+        unit, bits = int(first[entry]), 0
+        while unit < len(unit_entry) and unit_entry[unit] == entry:
+            bits |= int(own[unit])
+            unit += 1
+        matched[entry] = bits
+    return matched

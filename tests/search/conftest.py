@@ -1,0 +1,28 @@
+"""One new workspace a test, and the search of it; nothing runs on after the test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workspaces import opened  # noqa: E402 - a module beside the tests
+
+from scriptorium.search.index import Index  # noqa: E402
+from scriptorium.workspace.memory import Workspace  # noqa: E402
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return opened(tmp_path)
+
+
+@pytest.fixture
+def index(workspace: Workspace) -> Iterator[Index]:
+    made = Index(workspace)
+    yield made
+    made.settle()
