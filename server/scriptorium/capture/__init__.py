@@ -1,0 +1,1 @@
+"""How conversation becomes memory: transcripts in, one transaction a batch out."""

@@ -1,0 +1,171 @@
+"""What capture spent and how its runs ended: the record, the day's cap, and the waiting after
+failures.
+
+`ingest.jsonl` has one line a run, `ingest.log` the same for a person; `ingest/state.json` has the
+run that is under way and the failures in a row. Promises: a run that was killed is recorded, with
+its estimated cost, by the next one. The caller holds `area.writer_lock` to change anything.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from scriptorium.capture import area
+from scriptorium.capture.conversation import Row, object_at, parse_row
+from scriptorium.capture.pool import parse_time
+from scriptorium.workspace import disk
+from scriptorium.workspace.layout import Layout
+
+type RunOutcome = Literal["written", "failed", "killed"]
+
+MOST_FAILURES = 5
+"""After that many in a row the batch is set aside."""
+_FIRST_WAIT = timedelta(minutes=5)
+_GROWTH = 4
+STATE = "state.json"
+_TAIL = 256 << 10
+"""Bytes at the end of the record that hold more than a day's runs."""
+_LOG_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of a model: a line of `ingest.jsonl`."""
+
+    id: str
+    time: str
+    """ISO 8601, local, with its offset."""
+    agent: str
+    model: str | None
+    outcome: RunOutcome = "killed"
+    kind: str | None = None
+    """Of a failure: see `child.Kind`."""
+    error: str | None = None
+    messages: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    estimated: bool = True
+    """Whether the tokens and the cost are an estimate, the client having told none."""
+    changed_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    failures: int = 0
+    not_before: str | None = None
+    """No run before this time, after a failure."""
+    last_error: str | None = None
+    run: Run | None = None
+    """The run under way; for the next process, one that was killed before it was recorded."""
+
+    def dump(self) -> bytes:
+        return json.dumps(asdict(self)).encode("ascii") + b"\n"
+
+    def is_waiting(self, now: datetime) -> bool:
+        """Whether it is too early after a failure."""
+        until = parse_time(self.not_before)
+        return until is not None and now < until
+
+
+def load_state(layout: Layout) -> State:
+    """The state on disk; the initial one where it is missing or damaged. Raises OSError."""
+    row = parse_row(area.read(area.place(layout, STATE))) or {}
+    failures, until, error = row.get("failures"), row.get("not_before"), row.get("last_error")
+    return State(
+        failures=failures if isinstance(failures, int) else 0,
+        not_before=until if isinstance(until, str) else None,
+        last_error=error if isinstance(error, str) else None,
+        run=_run(object_at(row, "run")),
+    )
+
+
+def save_state(layout: Layout, state: State) -> None:
+    """The state is on the medium. Raises OSError."""
+    area.replace(area.place(layout, STATE), state.dump())
+
+
+def failed(state: State, error: str, now: datetime) -> State:
+    """The state after one more failure: the wait grows each time."""
+    wait = _FIRST_WAIT * _GROWTH ** min(state.failures, MOST_FAILURES)
+    return State(state.failures + 1, (now + wait).isoformat(timespec="seconds"), error)
+
+
+def record(layout: Layout, run: Run) -> None:
+    """The run stands in `ingest.jsonl` once, and in `ingest.log`. Raises OSError."""
+    if any(known.id == run.id for known in runs(layout)):
+        return
+    area.append(layout.ingest_jsonl, json.dumps(asdict(run)).encode("ascii") + b"\n", durable=False)
+    log(layout, run.time, _sentence(run))
+
+
+def log(layout: Layout, time: str, line: str) -> None:
+    """The line stands in `ingest.log`; the oldest lines make room. Raises OSError."""
+    text = f"{time[:19].replace('T', ' ')}  {' '.join(line.split())}\n"
+    area.append(layout.ingest_log, text.encode("utf-8", "replace"), durable=False)
+    info = disk.current.stat(layout.ingest_log)
+    if info is not None and info.st_size > _LOG_BYTES:
+        kept = area.read(layout.ingest_log)[-_LOG_BYTES // 2 :].partition(b"\n")[2]
+        area.replace(layout.ingest_log, kept, durable=False)
+
+
+def runs(layout: Layout) -> list[Run]:
+    """The newest runs, oldest first: those of today, and some before. Raises OSError."""
+    try:
+        with layout.ingest_jsonl.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(size - _TAIL, 0))
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return []
+    found = (_run(parse_row(line) or {}) for line in lines)
+    return [run for run in found if run is not None]
+
+
+def spent_today(layout: Layout, now: datetime) -> float:
+    """US dollars of the local day of `now`. Raises OSError."""
+    today = local(now).date()
+    moments = ((run, parse_time(run.time)) for run in runs(layout))
+    spent = (
+        r.cost_usd for r, m in moments if m and m.astimezone(local(now).tzinfo).date() == today
+    )
+    return round(sum(spent), 6)
+
+
+def local(now: datetime) -> datetime:
+    """The time on the machine's own clock, where it is given in UTC."""
+    return now.astimezone() if not now.utcoffset() else now
+
+
+def _sentence(run: Run) -> str:
+    cost = f"${run.cost_usd:.4f}{' (estimated)' if run.estimated else ''}"
+    size = f"{run.input_tokens} tokens in, {run.output_tokens} out, {cost}"
+    match run.outcome:
+        case "written":
+            files = ", ".join(run.changed_files) or "nothing worth keeping"
+            return f"wrote {run.messages} messages with {run.agent}: {files} ({size})"
+        case "failed":
+            return f"failed with {run.agent} ({run.kind}): {run.error} ({size})"
+        case "killed":
+            return f"was killed while {run.agent} was at work; its messages stay pending ({size})"
+
+
+def _run(row: Row) -> Run | None:
+    """A line of the record; None where it is none."""
+    known = {field.name for field in fields(Run)}
+    values = {name: value for name, value in row.items() if name in known}
+    files = values.get("changed_files")
+    values["changed_files"] = tuple(files) if isinstance(files, list) else ()
+    try:
+        run = Run(**values)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    numbers = isinstance(run.cost_usd, (int, float)) and run.cost_usd >= 0
+    return (
+        replace(run, cost_usd=float(run.cost_usd))
+        if numbers and isinstance(run.time, str)
+        else None
+    )

@@ -1,0 +1,163 @@
+"""What must not be remembered, and what looks like it and must stay. All secrets here are invented."""
+
+from __future__ import annotations
+
+import base64
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scriptorium.capture.redact import redact
+
+KEY = "a8B3kd92LmQpZx71TtYw0Ns5"
+PEM = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKjMzEfYyjiWA4R4/M2bS1GB4t7"
+
+SECRETS = {
+    "anthropic": ("use sk-ant-api03-AbCdEf0123456789xyzXYZ-_q now", "use [redacted:anthropic-key] now"),
+    "openai": (f"sk-proj-{KEY}", "[redacted:api-key]"),
+    "openai-old": (f"key sk-{KEY}{KEY}.", "key [redacted:api-key]."),
+    "openrouter": (f"sk-or-v1-{KEY}{KEY}", "[redacted:api-key]"),
+    "github": ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted:github-token]"),
+    "github-oauth": ("gho_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted:github-token]"),
+    "github-pat": (f"github_pat_11ABCDEFG0{KEY}_{KEY}", "[redacted:github-token]"),
+    "gitlab": ("glpat-xY3k9LmQ2pZ7vT1wRb8N", "[redacted:gitlab-token]"),
+    "aws": ("AKIAQ3EGUZ7XKXJ4P2LM", "[redacted:aws-key]"),
+    "aws-secret": (
+        "aws_secret_access_key = wJalrXUtnF3MI/K7MDENG/bPxRfiCYzq81KE2p",
+        "aws_secret_access_key = [redacted:secret]",
+    ),
+    "slack": ("xoxb-2345678901-AbCdEfGhIjKl", "[redacted:slack-token]"),
+    "slack-webhook": (
+        "https://hooks.slack.com/services/T01ABCDEF/B02GHIJKL/xY3k9LmQ2pZ7vT1wRb8N",
+        "https://hooks.slack.com/services/[redacted:slack-webhook]",
+    ),
+    "google": ("AIzaSyD9k3L2mQpZx71TtYw0Ns5a8B3kd92LmQp", "[redacted:google-key]"),
+    "npm": ("npm_aB3kd92LmQpZx71TtYw0Ns5a8B3kd92LmQpZ", "[redacted:npm-token]"),
+    "pypi": (f"pypi-AgEIcHlwaS5vcmc{KEY}{KEY}", "[redacted:pypi-token]"),
+    "huggingface": ("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", "[redacted:huggingface-token]"),
+    "stripe": (f"sk_live_{KEY}", "[redacted:stripe-key]"),
+    "jwt": (
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI5ODc2In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+        "[redacted:jwt]",
+    ),
+    "bearer": ("Authorization: Bearer ab12cd34ef56ab78cd90", "Authorization: Bearer [redacted:bearer-token]"),
+    "basic": ("Authorization: Basic Ym9iOnMzY3IzdHB3", "Authorization: Basic [redacted:basic-auth]"),
+    "private-key": (
+        f"a\n-----BEGIN RSA PRIVATE KEY-----\n{PEM}\n-----END RSA PRIVATE KEY-----\nb",
+        "a\n[redacted:private-key]\nb",
+    ),
+    "private-key-open": (f"-----BEGIN PRIVATE KEY-----\n{PEM}", "[redacted:private-key]"),
+    "private-key-escaped": (
+        '"-----BEGIN PRIVATE KEY-----\\n' + PEM.replace("\n", "\\n") + '\\n-----END PRIVATE KEY-----\\n"',
+        '"[redacted:private-key]\\n"',
+    ),
+    "url": ("postgres://bob:s3cr3tpw@db/x", "postgres://bob:[redacted:url-password]@db/x"),
+    "url-at": ("https://u:p@ss1w0rd@host/", "https://u:[redacted:url-password]@host/"),
+    "url-token": (f"redis://:{KEY}@cache:6379", "redis://:[redacted:url-password]@cache:6379"),
+    "password": ("password=hunter2x", "password=[redacted:password]"),
+    "password-upper": ("DB_PASSWORD=hunter2x", "DB_PASSWORD=[redacted:password]"),
+    "password-quoted": ("password: 'swordfish'", "password: '[redacted:password]'"),
+    "password-json": ('{"password": "correct-horse9"}', '{"password": "[redacted:password]"}'),
+    "api-key": (f'api_key: "{KEY}"', 'api_key: "[redacted:secret]"'),
+    "api-key-hex": ("apiKey=9f86d081884c7d659a2feaa0c55ad015", "apiKey=[redacted:secret]"),
+    "token": (f"token => {KEY}", "token => [redacted:secret]"),
+    "azure": (
+        f"AccountKey={KEY}{KEY}==;Endpoint",
+        "AccountKey=[redacted:account-key];Endpoint",
+    ),
+    "chinese-around": (f"密钥是sk-ant-{KEY}，别记", "密钥是[redacted:anthropic-key]，别记"),
+}
+
+HARMLESS = {
+    "commit": "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "commit-assigned": "revision: 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "uuid": "session 550e8400-e29b-41d4-a716-446655440000",
+    "uuid-token": "token: 550e8400-e29b-41d4-a716-446655440000",
+    "sha256": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "risk-based": "a risk-based approach, task-force-2024-with-a-long-name-99",
+    "sk-words": "the sk-learn-based-pipeline-for-tabular-data",
+    "aws-example": "AKIAIOSFODNN7EXAMPLE",
+    "aws-secret-example": "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "placeholder": "export OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxx",
+    "placeholder-password": "password=<your-password>",
+    "placeholder-url": "postgres://user:password@localhost/db",
+    "variable-url": "postgres://app:${DB_PASSWORD}@db/app",
+    "code": 'password = os.environ["PASSWORD"]',
+    "call": "password = getpass()",
+    "type": "password: string",
+    "count": "max_tokens=4096, token_threshold: 16000",
+    "prose": "The password: it must be long. My secret: patience.",
+    "port": "http://localhost:8080/users/@me",
+    "mention": "It starts with -----BEGIN RSA PRIVATE KEY----- and then some.",
+    "attribute": "settings.password: config.password.value",
+    "image": "data:image/png;base64," + base64.b64encode(random.Random(7).randbytes(6000)).decode(),
+    "package": "pip install hf_transfer npm_config_registry pypi-server",
+    "path": "/usr/lib/python3.12/site-packages/AIza/token.py",
+    "time": "2026-08-03T10:30:00+08:00",
+}
+
+
+@pytest.mark.parametrize(("text", "clean"), SECRETS.values(), ids=SECRETS)
+def test_a_secret_is_replaced_by_its_kind_and_the_words_around_it_stay(text: str, clean: str) -> None:
+    assert redact(text) == clean
+
+
+@pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a <private>b</private> c", "a  c"),
+        ("a <PRIVATE>b\nc</Private >d", "a d"),
+        ("a <private>b<private>c</private>d</private>e", "a e"),
+        ("a <private>b and on", "a "),
+        ("<private>b</private><private>c</private>", ""),
+        ("a </private> b", "a  b"),
+        ("a <privateer> b", "a <privateer> b"),
+    ],
+    ids=["plain", "case", "nested", "unclosed", "several", "only-closed", "another-tag"],
+)
+def test_private_text_is_gone(text: str, kept: str) -> None:
+    assert redact(text) == kept
+
+
+@given(st.text(max_size=200), st.text(max_size=50), st.text(max_size=200))
+def test_what_is_private_never_shows(before: str, hidden: str, after: str) -> None:
+    marked = f"{before}<private>MARK{hidden}MARK</private>{after}"
+    assert "MARK" not in redact(marked.replace("<private", "<private"))
+
+
+@given(st.text(max_size=300))
+def test_what_is_redacted_once_stays_as_it_is(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+HARD = {
+    "letters": "a",
+    "begin": "-----BEGIN PRIVATE KEY-----",
+    "url": "a://b:",
+    "assignments": "password=",
+    "names": "api_key",
+    "jwt": "eyJaaaaaaaa.",
+    "private": "<private ",
+    "blanks": "password:     ",
+    "keys": "sk-",
+}
+
+
+@pytest.mark.parametrize("piece", HARD.values(), ids=HARD)
+def test_the_time_grows_with_the_text_and_not_faster(piece: str) -> None:
+    def seconds(length: int) -> float:
+        text = piece * (length // len(piece))
+        begin = time.process_time()
+        redact(text)
+        return time.process_time() - begin
+
+    redact(piece)
+    assert seconds(400_000) < 40 * max(seconds(20_000), 0.005)
