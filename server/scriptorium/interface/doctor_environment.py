@@ -1,0 +1,66 @@
+"""`doctor`'s look at the installation: launcher, Python, dependencies. Changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from scriptorium import __version__
+from scriptorium.interface.finding import Finding, broken, note, ok, warning
+from scriptorium.interface.surroundings import Surroundings
+
+_AREA = "environment"
+_DEPENDENCIES = (
+    "mcp",
+    "PyYAML",
+    "patch-ng",
+    "rank-bm25",
+    "filelock",
+    "httpx",
+    "snowballstemmer",
+)
+
+
+def findings(around: Surroundings) -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield ok(_AREA, f"scriptorium {__version__} on Python {version} ({sys.executable})")
+    yield from _dependencies()
+    yield from _launcher(around)
+    if shutil.which("git", path=around.environ.get("PATH")) is None:
+        mend = "install git, or set git_commit: off"
+        yield note(_AREA, "git is not on PATH: memory is kept, but not versioned", mend)
+
+
+def _dependencies() -> Iterator[Finding]:
+    versions = []
+    for name in _DEPENDENCIES:
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            mend = f"{sys.executable} -m pip install {name}"
+            yield broken(_AREA, f"the package {name} is missing", mend)
+    yield ok(_AREA, ", ".join(versions))
+
+
+def _launcher(around: Surroundings) -> Iterator[Finding]:
+    folder = environments(around)
+    error = folder / "last-error.txt"
+    if error.exists():
+        reason = error.read_text(encoding="utf-8", errors="replace").splitlines()[:1]
+        mend = f"mend the cause, then remove {error} or start a session"
+        why = " ".join(reason)
+        yield warning(_AREA, f"the launcher could not make its environment last time: {why}", mend)
+    root = around.environ.get("SCRIPTORIUM_PLUGIN_ROOT")
+    if root is not None:
+        yield ok(_AREA, f"started by the plugin's launcher in {root}; environments in {folder}")
+    else:
+        yield note(_AREA, "started without the plugin's launcher")
+
+
+def environments(around: Surroundings) -> Path:
+    """Where the launcher keeps its environments."""
+    named = around.environ.get("SCRIPTORIUM_ENV_DIR")
+    return Path(named).expanduser() if named else around.home / ".scriptorium" / "env"

@@ -1,0 +1,154 @@
+"""`doctor`'s look at each layer: permissions, problems, lock, journal, Git, capture, search.
+
+Changes nothing, takes the lock only to see whether it is free, and gives an endpoint its own
+short time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from scriptorium.errors import ConcurrentUpdate, InternalError
+from scriptorium.interface import status
+from scriptorium.interface.config import Settings
+from scriptorium.interface.finding import Finding, broken, note, ok, warning
+from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.show import mapping
+from scriptorium.interface.surroundings import Surroundings
+from scriptorium.workspace import journal, lock
+from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.memory import Workspace
+
+
+def findings(memory: Memory, settings: Settings, around: Surroundings) -> Iterator[Finding]:
+    for name, reason in memory.layers.failures.items():
+        yield broken(f"layer {name}", f"left out: {reason}", "see the message")
+    for name, workspace in memory.layers.opened.items():
+        area = f"layer {name}" if memory.layered else "memory"
+        yield from _workspace(area, workspace)
+        yield from _git(area, workspace.layout.root, settings)
+        yield from _ingest(area, name, memory, settings, around)
+    yield from _embedding(memory)
+
+
+def _workspace(area: str, workspace: Workspace) -> Iterator[Finding]:
+    layout = workspace.layout
+    counts = workspace.snapshot().counts()
+    held = f"{counts.topic_files} topics, {counts.blocks} blocks, {counts.sources} sources"
+    yield ok(area, f"{layout.root}: {held}")
+    yield from _permissions(area, layout)
+    yield from _writing(area, layout)
+    yield from _problems(area, workspace)
+    for kept in sorted(layout.root.rglob("*.conflict-*")):
+        yield warning(
+            area,
+            f"{kept.relative_to(layout.root)}: an edit by hand that an interrupted update met",
+            f"compare it with {kept.name.partition('.conflict-')[0]}, then remove it",
+        )
+
+
+def _permissions(area: str, layout: Layout) -> Iterator[Finding]:
+    for folder in (
+        layout.root,
+        layout.runtime_dir,
+        layout.root / "topics",
+        layout.root / "sources",
+    ):
+        if folder.exists() and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            yield broken(area, f"{folder} cannot be written", f"chmod u+rwx '{folder}'")
+    mode = layout.root.stat().st_mode
+    if mode & 0o007:
+        mend = f"chmod 700 '{layout.root}'"
+        yield note(area, f"others on this machine can read {layout.root}", mend)
+
+
+def _writing(area: str, layout: Layout) -> Iterator[Finding]:
+    if journal.pending(layout):
+        mend = "the next update or read finishes it; nothing is to be done by hand"
+        yield note(area, "an interrupted update is still to be finished", mend)
+    try:
+        with lock.locked(layout, timeout=0.2):
+            yield ok(area, "the write lock is free")
+    except ConcurrentUpdate as error:
+        mend = "wait for it, or end that process"
+        yield warning(area, f"another process is writing: {error.message}", mend)
+    except InternalError as error:
+        yield broken(area, error.message, f"make {layout.runtime_dir} writable")
+    catalog = layout.cache / "catalog.sqlite"
+    if catalog.exists() and not _is_database(catalog):
+        mend = f"nothing: it is rebuilt by itself; or rm '{catalog}'"
+        yield note(area, "the catalog is damaged", mend)
+
+
+def _problems(area: str, workspace: Workspace) -> Iterator[Finding]:
+    problems = workspace.snapshot().problems
+    for problem in problems[:10]:
+        where = f"{problem.path}:{problem.line}"
+        yield warning(
+            area, f"{where}: {problem.message}", f"edit {workspace.layout.root / problem.path}"
+        )
+    if len(problems) > 10:
+        mend = f"scriptorium validate --workspace '{workspace.layout.root}'"
+        yield warning(area, f"and {len(problems) - 10} more files with problems", mend)
+
+
+def _git(area: str, root: Path, settings: Settings) -> Iterator[Finding]:
+    if settings.git_commit == "off":
+        yield note(area, "updates are not committed to Git: git_commit is off")
+        return
+    git = root / ".git"
+    if not git.exists():
+        if settings.git_commit == "on":
+            mend = f"git -C '{root}' init"
+            yield broken(area, "git_commit is on, but this is no Git repository of its own", mend)
+        else:
+            yield note(area, "not under version control", f"git -C '{root}' init")
+        return
+    yield ok(area, "each update is committed to the workspace's own Git repository")
+    if (git / "index.lock").exists():
+        mend = f"end what uses it, then rm '{git / 'index.lock'}'"
+        yield warning(area, "Git's index is locked: commits fail", mend)
+    if any((git / name).exists() for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply")):
+        mend = f"git -C '{root}' status"
+        yield warning(area, "the repository is in the middle of a merge or a rebase", mend)
+
+
+def _ingest(
+    area: str, layer: str, memory: Memory, settings: Settings, around: Surroundings
+) -> Iterator[Finding]:
+    if not settings.ingest.enabled:
+        yield note(area, "capture is off: ingest.enabled is false")
+        return
+    state = status.ingest_status(Call(memory, "cli", around.clock()), layer)
+    spent = state["spent_usd_today"]
+    last = state["last_run"] or "never"
+    pending = f"{state['pending_tokens']} tokens pending, last run {last}, ${spent} spent today"
+    yield ok(area, f"capture: {pending}")
+    if state["last_error"]:
+        log = memory.workspace(layer).layout.ingest_log
+        yield warning(area, f"capture's last run failed: {state['last_error']}", f"see {log}")
+    if state.get("set_aside"):
+        messages = f"{state['set_aside']} messages are set aside after repeated failure"
+        yield warning(area, messages, "scriptorium ingest --retry")
+    if isinstance(spent, (int, float)) and spent >= settings.ingest.daily_usd:
+        mend = "raise ingest.daily_usd in ~/.scriptorium/config.yaml, or wait until tomorrow"
+        yield warning(area, "capture has used up today's budget", mend)
+
+
+def _embedding(memory: Memory) -> Iterator[Finding]:
+    state = mapping(status.embedding(memory))
+    if memory.endpoint is None:
+        yield note("search", "BM25 only: no embedding endpoint is configured")
+    elif state["available"]:
+        yield ok("search", f"embeddings from {state['model']} at {state['url']}")
+    else:
+        mend = "mend it, or remove embedding from ~/.scriptorium/config.yaml"
+        yield broken("search", f"embeddings: {state['reason']}", mend)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(16)
+    return head in (b"", b"SQLite format 3\0")

@@ -1,0 +1,94 @@
+"""What a block rests on: its footnotes, and the words of the sources that they name.
+
+Promises that a missing source is shown as missing, never left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scriptorium.errors import Json
+from scriptorium.format import ids, paths
+from scriptorium.format.model import Block, Evidence, SourceId, SourceRecord, SourceRef, Topic
+from scriptorium.interface import envelope
+from scriptorium.interface.memory import Found, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    evidence: list[Json]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A source that an evidence definition names; `record` is None where it does not exist."""
+
+    id: str
+    path: str | None
+    record: SourceRecord | None
+
+
+def cited(topic: Topic, block: Block) -> tuple[Evidence, ...]:
+    """The evidence definitions that a block cites, in the order of its citations."""
+    defined = {evidence.id: evidence for evidence in topic.evidence}
+    names = dict.fromkeys(name for claim in block.claims for name in claim.evidence)
+    return tuple(defined[name] for name in names if name in defined)
+
+
+def words(found: Found, evidence: Evidence) -> tuple[Words, ...]:
+    """The sources that one definition names, with what was said in them."""
+    return tuple(_words(found, ref) for ref in evidence.sources)
+
+
+def definitions(memory: Memory, found: Found, cites: Sequence[Evidence], room: int) -> Rest:
+    """The evidence as records of at most `room` bytes; long contents share what there is."""
+    sources = sum(len(evidence.sources) for evidence in cites)
+    share = max(200, (room - 400 * sources - 100 * len(cites)) // max(1, sources))
+    records: list[Json] = []
+    cut = False
+    for evidence in cites:
+        said = words(found, evidence)
+        shown = [_shown(memory, found, source, share) for source in said]
+        cut = cut or any(_is_long(source, share) for source in said)
+        records.append({"id": evidence.id, "time": evidence.time, "sources": shown})
+    taken = envelope.take(records, room)
+    return Rest(taken, cut or len(taken) < len(records))
+
+
+def _shown(memory: Memory, found: Found, source: Words, share: int) -> dict[str, Json]:
+    if source.record is None or source.path is None:
+        return {"id": source.id, "path": None, "missing": True}
+    shown: dict[str, Json] = {
+        "id": source.id,
+        "path": memory.qualify(found.layer, source.path),
+        "role": source.record.role,
+        "observed_at": source.record.observed_at,
+        "content": envelope.clip(source.record.content, share),
+    }
+    if _is_long(source, share):
+        shown["truncated"] = True
+        shown["heading"] = ids.anchor(source.record.id)
+    return shown
+
+
+def _is_long(source: Words, share: int) -> bool:
+    return source.record is not None and envelope.size(source.record.content) - 2 > share
+
+
+def _words(found: Found, ref: SourceRef) -> Words:
+    source = ref.id
+    record = found.snapshot.source(source)
+    if record is None and ref.target is not None:
+        source = _by_anchor(found, ref.target) or source
+        record = found.snapshot.source(source)
+    where = found.snapshot.source_path(SourceId(source)) if record else None
+    return Words(source, where, record)
+
+
+def _by_anchor(found: Found, target: str) -> str | None:
+    """The source that a link points at, where its text is not a source's full id."""
+    file, _, anchor = target.partition("#")
+    path = paths.resolve(found.path, file)
+    return found.snapshot.anchor_source(path, anchor) if path else None

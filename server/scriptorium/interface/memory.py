@@ -1,0 +1,215 @@
+"""The memory that a server or a command serves: its layers, and what reads and writes them.
+
+Owns nothing on disk. Promises that a layer which cannot be opened or read costs that layer only,
+that paths are qualified exactly when there is more than one layer, and that search is loaded on
+first use.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from scriptorium.errors import InternalError, InvalidArgument
+from scriptorium.format import paths
+from scriptorium.format.model import RelPath, Revision
+from scriptorium.interface.config import GitMode
+from scriptorium.search import scope
+from scriptorium.workspace import layers as layering
+from scriptorium.workspace.layers import Layers
+from scriptorium.workspace.memory import FileInfo, Snapshot, Workspace
+
+if TYPE_CHECKING:
+    from scriptorium.search.embedding import Endpoint
+    from scriptorium.search.index import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A path in one layer, and the layer as it stands."""
+
+    layer: str
+    snapshot: Snapshot
+    path: RelPath
+    shown: str
+    """The path as answers write it: qualified when there is more than one layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Every readable layer as it stands at one moment."""
+
+    layers: Mapping[str, Snapshot]
+    failures: Mapping[str, str]
+    """Why a layer is left out."""
+    revision: str
+    """Combined when there is more than one layer."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """Layers of memory with the settings that every call shares. Safe to use from many threads."""
+
+    layers: Layers[Workspace]
+    git: GitMode = "auto"
+    endpoint: Endpoint | None = None
+    _indexes: dict[str, Index] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def layered(self) -> bool:
+        """Whether answers qualify paths: more than one layer was asked for."""
+        return not self.layers.single
+
+    def workspace(self, layer: str) -> Workspace:
+        return self.layers.get(layer)
+
+    def view(self) -> View:
+        """A consistent snapshot of each layer that can be read."""
+        snapshots: dict[str, Snapshot] = {}
+        failures = dict(self.layers.failures)
+        for name, workspace in self.layers.opened.items():
+            try:
+                snapshots[name] = workspace.snapshot()
+            except OSError as error:
+                failures[name] = _unreadable(error)
+        return View(snapshots, failures, self._revision(snapshots))
+
+    def reading[T](self, work: Callable[[View], T]) -> T:
+        """What `work` makes of a view, none of whose layers shows half an update.
+
+        `work` is called again when a file changes while it reads.
+        """
+        return self._reading(tuple(self.layers.opened), {}, dict(self.layers.failures), work)
+
+    def qualify(self, layer: str, path: str) -> str:
+        return self.layers.qualify(layer, path)
+
+    def reach(self, view: View, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
+        """The layers that a prefix reaches, and the prefix within each.
+
+        Raises InvalidArgument for a layer that does not exist, InternalError for one that failed.
+        """
+        layer, rest = self.layers.split(prefix)
+        return [item for item in view.layers.items() if layer in (None, item[0])], rest
+
+    def find(self, view: View, path: str) -> Found:
+        """The layer and path that a path names; a bare one is looked up in each layer.
+
+        Raises InvalidArgument, PathOutsideWorkspace, InternalError.
+        """
+        layers, rest = self.reach(view, path)
+        rel = paths.existing_path(rest)
+        hits = [
+            Found(name, snapshot, rel, self.qualify(name, rel))
+            for name, snapshot in layers
+            if snapshot.exists(rel)
+        ]
+        if len(hits) == 1:
+            return hits[0]
+        if hits:
+            named = ", ".join(hit.shown for hit in hits)
+            raise InvalidArgument(f"{path} is in several layers: choose one of {named}.", path=path)
+        missing = "".join(
+            f" Layer {name} is left out: {why}" for name, why in view.failures.items()
+        )
+        raise InvalidArgument(
+            f"There is no file {path[:300]!r} in memory; memory_list shows what there is.{missing}",
+            path=path,
+        )
+
+    def locate_block(self, view: View, block_id: str) -> str | None:
+        """The path, as answers write it, of the topic that holds a block."""
+        for name, snapshot in view.layers.items():
+            where = snapshot.locate_block(block_id)
+            if where is not None:
+                return self.qualify(name, where)
+        return None
+
+    def own_revision(self, base: str, layer: str) -> Revision:
+        """The part of a base revision that is the layer's own. Raises InvalidArgument."""
+        return layering.own_revision(base, layer)
+
+    def index(self, layer: str) -> Index:
+        from scriptorium.search.index import Index  # noqa: PLC0415 - loaded on the first search
+
+        with self._guard:
+            if layer not in self._indexes:
+                self._indexes[layer] = Index(self.layers.get(layer))
+            return self._indexes[layer]
+
+    def log(self, text: str) -> None:
+        """Appends to `server.log` in the first layer's runtime folder. Raises OSError."""
+        for workspace in self.layers.opened.values():
+            path = workspace.layout.runtime_dir / "server.log"
+            with path.open("a", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            return
+
+    def _reading[T](
+        self,
+        names: Sequence[str],
+        snapshots: Mapping[str, Snapshot],
+        failures: Mapping[str, str],
+        work: Callable[[View], T],
+    ) -> T:
+        """Takes one layer's snapshot and goes on with the rest inside it."""
+        if not names:
+            return work(View(snapshots, failures, self._revision(snapshots)))
+        name, *rest = names
+        taken = False
+
+        def within(snapshot: Snapshot) -> T:
+            nonlocal taken
+            taken = True
+            return self._reading(rest, {**snapshots, name: snapshot}, failures, work)
+
+        try:
+            return self.layers.opened[name].reading(within)
+        except OSError as error:
+            if taken:
+                raise
+            return self._reading(rest, snapshots, {**failures, name: _unreadable(error)}, work)
+
+    def _revision(self, snapshots: Mapping[str, Snapshot]) -> str:
+        if self.layered:
+            return layering.combined_revision({n: s.revision for n, s in snapshots.items()})
+        return next((str(snapshot.revision) for snapshot in snapshots.values()), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call: the memory it is for, who calls, and when."""
+
+    memory: Memory
+    provider: str
+    """The client's name as sources record it."""
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Call):
+    """The call of a tool that reads, and what there is while it does."""
+
+    view: View
+
+    def reach(self, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
+        """As `Memory.reach`; raises InternalError with every reason when no layer can be read."""
+        if not self.view.layers:
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.view.failures.items())
+            raise InternalError(f"No memory can be read. {reasons}")
+        return self.memory.reach(self.view, prefix)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"it cannot be read: {error.strerror or type(error).__name__}"
+
+
+def files_under(snapshot: Snapshot, prefix: str) -> list[FileInfo]:
+    """The files below a prefix, which means here what it means to search: `work/` is enough."""
+    files = snapshot.files()
+    kept = scope.within(prefix, [info.path for info in files])
+    return files if kept is None else [info for info in files if info.path in kept]

@@ -1,0 +1,141 @@
+"""From flags and settings to an open memory: which workspaces, where, with which endpoint.
+
+Promises flags before the settings file before defaults. A server creates a missing workspace, so
+that there is no init step; a command that reads does not. A layer that cannot be had is left out
+with its reason.
+"""
+
+# ruff: noqa: PLC0415  loaded when a memory is opened, which a server does with its first call
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from scriptorium.errors import InvalidArgument
+from scriptorium.interface.config import EmbeddingSettings, GitMode, Loaded, Settings
+from scriptorium.interface.parser import Arguments
+from scriptorium.interface.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from scriptorium.interface.memory import Memory
+    from scriptorium.search.embedding import Endpoint
+    from scriptorium.workspace.layers import LayerSpec
+    from scriptorium.workspace.memory import Workspace
+
+DEFAULT_WORKSPACE = "~/.scriptorium/memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a command line asks for; empty where it says nothing."""
+
+    workspaces: tuple[str, ...] = ()
+    git_commit: GitMode | None = None
+    embedding_url: str | None = None
+    embedding_model: str | None = None
+
+
+def asked(arguments: Arguments) -> Wanted:
+    """The flags that choose a memory; those that a command does not have are left out."""
+    return Wanted(
+        workspaces=tuple(arguments.workspace),
+        git_commit=cast("GitMode | None", getattr(arguments, "git_commit", None)),
+        embedding_url=getattr(arguments, "embedding_url", None),
+        embedding_model=getattr(arguments, "embedding_model", None),
+    )
+
+
+def report(loaded: Loaded, around: Surroundings) -> None:
+    """Tells of mistakes in the settings file, one line each, on stderr."""
+    for mistake in loaded.mistakes:
+        place = f"{loaded.path}:{mistake.line}" if mistake.line else str(loaded.path)
+        around.err.line(f"scriptorium: {place}: {mistake.message}")
+    around.err.stream.flush()
+
+
+def open_memory(
+    wanted: Wanted,
+    loaded: Loaded,
+    around: Surroundings,
+    *,
+    project: Path | None = None,
+    create: bool = False,
+) -> Memory:
+    """The memory that these flags and settings ask for.
+
+    `project` is the folder that the client names in a call. Raises InvalidArgument for a malformed
+    `--workspace`, and where nothing is to be created, for a single workspace that does not exist.
+    """
+    from scriptorium.interface.memory import Memory
+    from scriptorium.workspace import layers
+
+    opened = layers.open_layers(
+        specs(wanted, loaded.settings, around),
+        _opener(create=create),
+        cwd=around.cwd,
+        plugin_root=around.plugin_root,
+        project=project,
+    )
+    if opened.single and opened.failures and not create:
+        raise InvalidArgument(next(iter(opened.failures.values())))
+    git = wanted.git_commit or loaded.settings.git_commit
+    return Memory(opened, git, endpoint(wanted, loaded.settings, around))
+
+
+def specs(wanted: Wanted, settings: Settings, around: Surroundings) -> Sequence[LayerSpec]:
+    """The workspaces to serve.
+
+    Raises InvalidArgument for malformed flags; a mistake in the settings is told on stderr, and the
+    default workspace is served.
+    """
+    from scriptorium.workspace import layers
+
+    default = [layers.parse_spec(DEFAULT_WORKSPACE)]
+    if wanted.workspaces:
+        asked = [layers.parse_spec(text) for text in wanted.workspaces]
+        layers.check_specs(asked)
+        return asked
+    if not settings.workspaces:
+        return default
+    try:
+        listed = _named([layers.parse_spec(text) for text in settings.workspaces])
+        layers.check_specs(listed)
+    except InvalidArgument as error:
+        around.err.line(f"scriptorium: the settings' workspaces: {error.message}")
+        return default
+    return listed
+
+
+def _named(listed: Sequence[LayerSpec]) -> Sequence[LayerSpec]:
+    """Of several workspaces in the settings, one without a name is called as its folder is."""
+    if len(listed) < 2:
+        return listed
+    return [replace(spec, name=spec.name or Path(spec.path).name) for spec in listed]
+
+
+def endpoint(wanted: Wanted, settings: Settings, around: Surroundings) -> Endpoint | None:
+    """The configured embedding endpoint; none is ever guessed."""
+    configured: EmbeddingSettings = settings.embedding
+    url = wanted.embedding_url or configured.url
+    model = wanted.embedding_model or configured.model
+    if url is None or model is None:
+        return None
+    from scriptorium.search.embedding import Endpoint
+
+    key = around.environ.get(configured.api_key_env) if configured.api_key_env else None
+    return Endpoint(url, model, key)
+
+
+def _opener(*, create: bool) -> Callable[[Path], Workspace]:
+    from scriptorium.workspace import layout
+    from scriptorium.workspace.memory import Workspace
+
+    def opener(root: Path) -> Workspace:
+        if not create and not layout.is_workspace(root):
+            raise InvalidArgument(f"there is no workspace in {root}: `scriptorium init {root}`")
+        return Workspace.open(root, create=create, ignore=True)
+
+    return opener

@@ -1,0 +1,142 @@
+"""`memory_status`: how much there is, at which revision, and what is wrong.
+
+Promises an answer whatever state the layers are in: a part that cannot be had is reported as
+such. Never writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from scriptorium.capture import ingest
+from scriptorium.errors import Json
+from scriptorium.format.model import Problem
+from scriptorium.interface import envelope
+from scriptorium.interface.envelope import Answer, success
+from scriptorium.interface.memory import Call, Memory, Reading, View
+from scriptorium.search import embedding as endpoints
+from scriptorium.workspace.memory import Counts, Snapshot
+
+_COUNTS = (
+    "topic_files",
+    "blocks",
+    "source_files",
+    "sources",
+    "timeline_files",
+    "relations",
+    "core_tokens",
+)
+
+
+def status(call: Reading) -> Answer:
+    """Counts, problems, embedding and ingest; by layer where there are several."""
+    view = call.view
+    counted = {name: snapshot.counts() for name, snapshot in view.layers.items()}
+    data: dict[str, Json] = dict(_total(list(counted.values())))
+    problems = _problems(call.memory, view)
+    shown = envelope.take(problems, envelope.ROOM // 3)
+    data["problems"] = shown
+    if len(shown) < len(problems):
+        data |= {
+            "truncated": True,
+            "problems_total": len(problems),
+            "go_on": "`scriptorium validate` lists every problem.",
+        }
+    data["embedding"] = embedding(call.memory)
+    ingested = {name: ingest_status(call, name) for name in view.layers}
+    data["ingest"] = _ingest_total(list(ingested.values()))
+    if call.memory.layered:
+        data["layers"] = _layers(view, counted, ingested)
+        data["default_layer"] = call.memory.layers.default
+    return success(data, view.revision)
+
+
+def ingest_status(call: Call, layer: str) -> dict[str, Json]:
+    """What capture has pending in a layer, and how its last run went."""
+    try:
+        state = ingest.status(call.memory.workspace(layer), call.now)
+    except (OSError, ValueError) as error:
+        return _no_ingest(f"the record of ingest cannot be read: {error}")
+    return {
+        "pending_tokens": state.pending_tokens,
+        "last_run": state.last_run,
+        "last_error": state.last_error,
+        "spent_usd_today": state.spent_usd_today,
+        "set_aside": state.set_aside,
+    }
+
+
+def problem_record(path: str, problem: Problem) -> dict[str, Json]:
+    return {
+        "path": path,
+        "line": problem.line,
+        "code": problem.rule,
+        "message": envelope.clip(problem.message, 500),
+    }
+
+
+def _total(counts: list[Counts]) -> dict[str, Json]:
+    return {name: sum(getattr(count, name) for count in counts) for name in _COUNTS}
+
+
+def _problems(memory: Memory, view: View) -> list[Json]:
+    missing: list[Json] = [
+        {"path": name, "line": 0, "code": "layer-left-out", "message": reason}
+        for name, reason in view.failures.items()
+    ]
+    return missing + [
+        problem_record(memory.qualify(name, problem.path), problem)
+        for name, snapshot in view.layers.items()
+        for problem in snapshot.problems
+    ]
+
+
+def embedding(memory: Memory) -> dict[str, Json]:
+    """Whether the configured endpoint gives vectors; asked at most once a minute."""
+    return dict(asdict(endpoints.status(memory.endpoint)))
+
+
+def _ingest_total(each: list[dict[str, Json]]) -> dict[str, Json]:
+    """One record for all layers: sums, and the newest run with its error."""
+    if len(each) == 1:
+        return each[0]
+    total = _no_ingest(None)
+    for one in each:
+        for name in ("pending_tokens", "spent_usd_today", "set_aside"):
+            total[name] = _number(total[name]) + _number(one[name])
+        newer = str(one["last_run"] or "") >= str(total["last_run"] or "")
+        if newer and (one["last_run"] or one["last_error"]):
+            total |= {"last_run": one["last_run"], "last_error": one["last_error"]}
+    return total
+
+
+def _no_ingest(error: str | None) -> dict[str, Json]:
+    return {
+        "pending_tokens": 0,
+        "last_run": None,
+        "last_error": error,
+        "spent_usd_today": 0.0,
+        "set_aside": 0,
+    }
+
+
+def _number(value: Json) -> float:
+    return value if isinstance(value, (int, float)) else 0
+
+
+def _layers(
+    view: View, counted: dict[str, Counts], ingested: dict[str, dict[str, Json]]
+) -> dict[str, Json]:
+    layers: dict[str, Json] = {
+        name: {
+            **_total([counted[name]]),
+            "ingest": ingested[name],
+            "revision": _revision(snapshot),
+        }
+        for name, snapshot in view.layers.items()
+    }
+    return layers | {name: {"error": reason} for name, reason in view.failures.items()}
+
+
+def _revision(snapshot: Snapshot) -> str:
+    return str(snapshot.revision)

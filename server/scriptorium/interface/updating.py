@@ -1,0 +1,72 @@
+"""`memory_update`: the one tool that writes, as a thin edge over the transaction.
+
+Promises nothing of its own: the transaction does. Owns the choice of the layer and the reading of
+the combined revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+
+from scriptorium.errors import GitCommitFailed, Json
+from scriptorium.interface import envelope
+from scriptorium.interface.arguments import Source
+from scriptorium.interface.envelope import Answer, success
+from scriptorium.interface.memory import Call, Memory
+from scriptorium.workspace import transaction
+from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult
+
+
+def update(
+    call: Call,
+    *,
+    base_revision: str,
+    patch: str,
+    sources: Sequence[Source],
+    commit_message: str | None,
+    layer: str | None,
+) -> Answer:
+    """Everything of the update is installed, or nothing is."""
+    memory = call.memory
+    workspace = memory.layers.get(layer)
+    target = layer or memory.layers.default
+    wanted = Update(
+        base_revision=memory.own_revision(base_revision, target),
+        patch=patch,
+        sources=tuple(SourceInput(s.label, s.role, s.content, s.observed_at) for s in sources),
+        commit_message=commit_message,
+        provider=call.provider,
+        git=memory.git,
+    )
+    try:
+        result = transaction.update(workspace, wanted, now=call.now)
+    except GitCommitFailed as error:
+        if memory.layered:
+            error.details["layer"] = target
+        raise
+    return success(_data(memory, target, result), _revision(memory, result))
+
+
+def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:
+    data: dict[str, Json] = {"layer": layer} if memory.layered else {}
+    room = envelope.ROOM // 5
+    data |= {
+        "source_ids": envelope.take_items(result.source_ids, room),
+        "block_ids": envelope.take_items(result.block_ids, room),
+        "evidence_ids": envelope.take_items(result.evidence_ids, room),
+        "changed_files": envelope.take(
+            [memory.qualify(layer, path) for path in result.changed_files], room
+        ),
+        "memory_committed": result.memory_committed,
+        "git_committed": result.git_committed,
+        "git_commit": result.git_commit,
+    }
+    whole = (result.source_ids, result.block_ids, result.evidence_ids, result.changed_files)
+    shown = (data["source_ids"], data["block_ids"], data["evidence_ids"], data["changed_files"])
+    if any(len(a) != len(b) for a, b in zip(whole, shown, strict=True) if isinstance(b, Sized)):
+        data |= {"truncated": True, "go_on": "Everything is written; memory_read shows all ids."}
+    return data
+
+
+def _revision(memory: Memory, result: UpdateResult) -> str:
+    return memory.view().revision if memory.layered else str(result.revision)

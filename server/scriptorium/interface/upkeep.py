@@ -1,0 +1,73 @@
+"""`scriptorium init` and `scriptorium validate`: making a workspace, and checking one.
+
+Promises that `init` changes nothing where memory is already, and that `validate` never changes
+anything.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from scriptorium.errors import InvalidArgument, Json
+from scriptorium.format.model import Problem
+from scriptorium.interface import calling, opening, show, status
+from scriptorium.interface.memory import Call
+from scriptorium.interface.opening import Wanted
+from scriptorium.interface.parser import Arguments
+from scriptorium.interface.surroundings import Surroundings
+from scriptorium.workspace import layout
+from scriptorium.workspace import validate as check
+from scriptorium.workspace.memory import Workspace
+
+
+def init(arguments: Arguments, around: Surroundings) -> int:
+    root = around.cwd / Path(arguments.path).expanduser()
+    if root.exists() and not root.is_dir():
+        raise InvalidArgument(f"{root} is a file: name a folder.")
+    existing = layout.is_workspace(root)
+    if not existing:
+        Workspace.open(root, create=True, ignore=False)
+    memory = opening.open_memory(Wanted((str(root),)), around.settings(), around)
+    answer = calling.call("memory_status", {}, lambda: Call(memory, "cli", around.clock()))
+    if arguments.json:
+        around.out.line(answer.text())
+        return 0 if answer.ok else 1
+    if existing:
+        around.out.line(f"{root} is a workspace already; nothing was changed.\n")
+        show.print_status(answer.data, str(answer.payload["revision"]), around.out)
+        return 0
+    around.out.line(f"Created a workspace in {root}: core.md, topics/, sources/, .scriptorium/.")
+    around.out.line(
+        f"Serve it: claude mcp add --scope user scriptorium -- scriptorium mcp --workspace {root}"
+    )
+    return 0
+
+
+def validate(arguments: Arguments, around: Surroundings) -> int:
+    loaded = around.settings()
+    opening.report(loaded, around)
+    memory = opening.open_memory(opening.asked(arguments), loaded, around)
+    found: list[dict[str, Json]] = [
+        {"path": name, "line": 0, "code": "layer-left-out", "message": reason}
+        for name, reason in memory.layers.failures.items()
+    ]
+    for name in memory.layers.names:
+        found += [
+            _record(memory.qualify(name, problem.path), problem)
+            for problem in check.validate(memory.workspace(name))
+        ]
+    if arguments.json:
+        shown = json.dumps({"ok": not found, "problems": found}, ensure_ascii=False, indent=2)
+        around.out.line(shown)
+        return 1 if found else 0
+    for problem in found:
+        show.print_problem(problem, around.out)
+    checked = ", ".join(str(memory.workspace(name).root) for name in memory.layers.names)
+    count = f"{len(found)} problem{'s' if len(found) != 1 else ''}" if found else "no problems"
+    around.out.line(f"Checked {checked}: {count}.")
+    return 1 if found else 0
+
+
+def _record(path: str, problem: Problem) -> dict[str, Json]:
+    return status.problem_record(path, problem)
