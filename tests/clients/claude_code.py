@@ -1,0 +1,68 @@
+"""Claude Code as a test drives it: a home of its own, and the scripted service as its model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.clients.anthropic_api import AnthropicApi
+
+TOOLS = [f"memory_{name}" for name in ("grep", "list", "read", "search", "status", "update")]
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "IS_SANDBOX": "1",
+    "ANTHROPIC_API_KEY": "dummy",
+}
+
+
+@dataclass
+class ClaudeCode:
+    binary: Path
+    api: AnthropicApi
+    environment: dict[str, str]
+    cwd: Path
+    more: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environment["HOME"])
+
+    @property
+    def memory(self) -> Path:
+        return self.home / ".scriptorium" / "memory"
+
+    def full_environment(self) -> dict[str, str]:
+        return {**self.environment, **QUIET, "ANTHROPIC_BASE_URL": self.api.url, **self.more}
+
+    def run(self, *arguments: str | Path, status: int = 0, cwd: Path | None = None) -> str:
+        done = subprocess.run(
+            [self.binary, *arguments],
+            cwd=cwd or self.cwd,
+            env=self.full_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    def install(self, marketplace: str | Path) -> None:
+        self.run("plugin", "marketplace", "add", str(marketplace))
+        self.run("plugin", "install", "scriptorium@scriptorium")
+
+    def ask(self, prompt: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:
+        """One `-p` session; its result object."""
+        allowed = ",".join(f"mcp__plugin_scriptorium_scriptorium__{tool}" for tool in TOOLS)
+        out = self.run(
+            "-p", prompt, "--output-format", "json", "--allowedTools", allowed, *arguments, cwd=cwd
+        )
+        result: dict[str, Any] = json.loads(out)
+        return result

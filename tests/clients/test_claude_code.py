@@ -1,0 +1,262 @@
+"""The plugin in the real Claude Code, against a scripted model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.clients.anthropic_api import AnthropicApi, call, last_result, say, tools
+from tests.clients.claude_code import TOOLS, ClaudeCode
+from tests.clients.scripted import texts
+
+PATCH = """--- /dev/null
++++ b/topics/personal/residence.md
+@@ -0,0 +1,7 @@
++# Residence
++
++## Where the user lives
++
++The user moved to Pudong.[^new-evidence-move] ^new-block-home
++
++[^new-evidence-move]: Time: `2026-08-03`; Sources: new-source-move
+"""
+SOURCE = {
+    "label": "new-source-move",
+    "role": "user",
+    "content": "I have moved to Pudong.",
+    "observed_at": "2026-08-03T10:30:00+08:00",
+}
+
+
+@pytest.fixture
+def claude(claude_binary, base_environment, project):
+    with AnthropicApi() as api:
+        yield ClaudeCode(claude_binary, api, base_environment, project)
+
+
+@pytest.fixture
+def installed(claude, root):
+    claude.install(root)
+    return claude
+
+
+def results(claude: ClaudeCode) -> list[dict]:
+    """The envelopes that the model was given, in order."""
+    contents = [message["content"] for message in claude.api.requests[-1]["messages"]]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    given = [block["content"] for block in blocks if block.get("type") == "tool_result"]
+    return [json.loads(texts(content)) for content in given]
+
+
+def save(request, **changes):
+    arguments = {
+        "base_revision": last_result(request)["revision"],
+        "patch": PATCH,
+        "sources": [SOURCE],
+    }
+    return call("memory_update", **(arguments | changes))
+
+
+def wait_for(condition, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_the_plugin_is_valid_and_the_public_directory_would_take_it(claude, root):
+    claude.run("plugin", "validate", root, "--strict")
+    claude.run("plugin", "validate", root, "--strict", "--profile", "directory")
+
+
+def test_status_update_search_and_read_work_from_an_installed_plugin(installed, scriptorium):
+    installed.api.steps = [
+        call("memory_status"),
+        save,
+        call("memory_search", query="where does the user live"),
+        lambda request: call(
+            "memory_read",
+            path=last_result(request)["data"]["results"][0]["path"],
+            block_id=last_result(request)["data"]["results"][0]["block_id"],
+        ),
+        say("Saved."),
+    ]
+
+    result = installed.ask("I have moved to Pudong.")
+
+    status, update, search, read = results(installed)
+    assert result["result"] == "Saved."
+    assert [answer["ok"] for answer in (status, update, search, read)] == [True] * 4
+    block = update["data"]["block_ids"]["new-block-home"]
+    assert search["data"]["results"][0]["block_id"] == block
+    assert read["data"]["evidence"][0]["sources"][0]["content"] == SOURCE["content"]
+    topic = (installed.memory / "topics" / "personal" / "residence.md").read_text(encoding="utf-8")
+    assert f"^{block}" in topic
+    assert "new-" not in topic
+    assert list((installed.memory / "sources" / "claude-code").glob("*.md"))
+    scriptorium("validate", "--workspace", str(installed.memory))
+
+
+def test_the_first_request_has_the_six_tools_the_protocol_and_core(installed, root):
+    installed.memory.mkdir(parents=True)
+    (installed.memory / "core.md").write_text("The user's cat is called 墨水.\n", encoding="utf-8")
+    installed.api.steps = [say("Hello.")]
+
+    installed.ask("Hello")
+
+    request = installed.api.requests[0]
+    ours = [tool.rpartition("__")[2] for tool in tools(request) if "scriptorium" in tool]
+    assert sorted(ours) == TOOLS
+    told = json.dumps(request["messages"], ensure_ascii=False)
+    protocol = (root / "protocol" / "session-start.md").read_text(encoding="utf-8")
+    assert json.dumps(protocol.strip().splitlines()[0], ensure_ascii=False)[1:-1] in told
+    assert "The user's cat is called 墨水." in told
+
+
+def test_a_stale_revision_and_a_patch_that_does_not_fit_reach_the_model_as_text(installed):
+    installed.api.steps = [
+        call("memory_status"),
+        save,
+        lambda _: call("memory_update", base_revision="0" * 32, patch=PATCH, sources=[SOURCE]),
+        call("memory_status"),
+        save,
+        say("Both were refused."),
+    ]
+
+    installed.ask("I have moved to Pudong.")
+
+    _, _, stale, _, conflict = results(installed)
+    assert stale["error"]["code"] == "CONCURRENT_UPDATE"
+    assert conflict["error"]["code"] == "PATCH_CONFLICT"
+    assert conflict["error"]["path"] == "topics/personal/residence.md"
+
+
+def test_a_users_own_server_of_the_same_name_works_beside_the_plugins(installed, root, tmp_path):
+    own = tmp_path / "own"
+    server = [root / "bin" / "scriptorium", "mcp", "--workspace", own]
+    installed.run("mcp", "add", "--scope", "user", "scriptorium", "--", *server)
+    installed.api.steps = [say("Hello.")]
+    installed.ask("Hello")
+    installed.api.requests.clear()
+    installed.api.steps = [
+        {"tool": "mcp__scriptorium__memory_status", "input": {}},
+        call("memory_status"),
+        say("Hello."),
+    ]
+    installed.ask("Hello", "--allowedTools", "mcp__scriptorium__memory_status")
+    assert [answer["ok"] for answer in results(installed)] == [True, True]
+    assert (own / "core.md").exists()
+    assert (installed.memory / "core.md").exists()
+
+
+@pytest.fixture
+def repository(root, tmp_path, base_environment):
+    """A bare clone of this checkout at the public address, and a way to publish a version there."""
+    work = tmp_path / "work"
+    files = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        check=True, capture_output=True,
+    ).stdout.split(b"\0")  # fmt: skip
+    for name in filter(None, (file.decode() for file in files)):
+        if (root / name).is_file():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_bytes((root / name).read_bytes())
+            (work / name).chmod((root / name).stat().st_mode)
+    bare = tmp_path / "public" / "Fzkuji" / "Scriptorium.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
+    config = Path(base_environment["HOME"]) / ".gitconfig"
+    address = f'[url "file://{bare.parent.parent}/"]\n'
+    for public in ("https://github.com/", "git@github.com:", "ssh://git@github.com/"):
+        address += f"\tinsteadOf = {public}\n"
+    config.write_text(
+        address + "[user]\n\tname = a\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+    return Repository(work, bare, base_environment)
+
+
+VERSIONED = (
+    ".claude-plugin/plugin.json",
+    ".claude-plugin/marketplace.json",
+    ".codex-plugin/plugin.json",
+    "marketplace.json",
+    "server/scriptorium/__init__.py",
+)
+
+
+class Repository:
+    def __init__(self, work: Path, bare: Path, environment: dict[str, str]) -> None:
+        self.work, self.bare, self.environment = work, bare, environment
+        self.git("init", "-q")
+        self.publish("first")
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(
+            ["git", "-C", self.work, *arguments],
+            env=self.environment, check=True, stdin=subprocess.DEVNULL, capture_output=True,
+        )  # fmt: skip
+
+    def publish(self, message: str) -> None:
+        self.git("add", "-A", "-f")
+        self.git("commit", "-q", "-m", message)
+        self.git("push", "-q", str(self.bare), "HEAD:main")
+
+    def bump(self, old: str, new: str) -> None:
+        for name in VERSIONED:
+            file = self.work / name
+            file.write_text(file.read_text().replace(f'"{old}"', f'"{new}"'))
+        self.publish(f"Version {new}")
+
+
+def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(claude, repository):
+    claude.install("Fzkuji/Scriptorium")
+    claude.api.steps = [call("memory_status"), save, say("Saved.")]
+    claude.ask("I have moved to Pudong.")
+    topic = claude.memory / "topics" / "personal" / "residence.md"
+    before = topic.read_bytes()
+    cached = claude.home / ".claude" / "plugins" / "cache" / "scriptorium" / "scriptorium"
+    (version,) = [folder.name for folder in cached.iterdir()]
+
+    repository.bump(version, "9.9.9")
+    claude.run("plugin", "marketplace", "update", "scriptorium")
+    claude.run("plugin", "update", "scriptorium@scriptorium")
+
+    assert (cached / "9.9.9").is_dir()
+    claude.api.steps = [call("memory_search", query="Pudong"), say("Found.")]
+    claude.ask("Where do I live?")
+    assert results(claude)[0]["data"]["results"][0]["path"] == "topics/personal/residence.md"
+    assert list((cached / "9.9.9").rglob("__pycache__")) == []
+
+    claude.run("plugin", "uninstall", "scriptorium@scriptorium")
+    assert topic.read_bytes() == before
+
+
+def test_the_catalogue_that_is_added_as_a_file_installs_the_public_repository(claude, repository):
+    catalogue = claude.home / "catalogue" / "marketplace.json"
+    catalogue.parent.mkdir()
+    catalogue.write_bytes((repository.work / "marketplace.json").read_bytes())
+    claude.install(catalogue)
+    assert "scriptorium" in claude.run("plugin", "list")
+    claude.api.steps = [call("memory_status"), say("Hello.")]
+    claude.ask("Hello")
+    assert results(claude)[0]["ok"]
+
+
+def test_a_bootstrap_that_fails_does_not_hinder_and_is_told_in_the_next_session(
+    installed, tmp_path
+):
+    installed.more = {
+        "SCRIPTORIUM_ENV_DIR": str(tmp_path / "env"),
+        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": "/dev/null",
+        "UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "empty"),
+    }  # fmt: skip
+    installed.api.steps = [say("Hello.")]
+    assert installed.ask("Hello")["result"] == "Hello."
+    wait_for((tmp_path / "env" / "last-error.txt").exists)
+    installed.api.requests.clear()
+    installed.api.steps = [say("Hello again.")]
+    installed.ask("Hello")
+    told = json.dumps(installed.api.requests[0]["messages"])
+    assert "could not start its server" in told
