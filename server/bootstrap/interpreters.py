@@ -56,10 +56,7 @@ class Uv:
                 run([sys.executable, "-I", "-m", "venv", "--clear", str(self._folder)])
                 run([str(self._folder / "bin" / "python"), *PIP, str(self._lock)])
             except BuildError as error:
-                raise BuildError(
-                    "found no usable Python 3.12 or newer, and could not install uv to get one "
-                    f"({error}); install Python 3.12 with venv and pip, or uv"
-                ) from error
+                raise BuildError(f"uv cannot be installed ({error})") from error
             mark_ready(self._folder)
         self.found = uv
         return uv
@@ -79,8 +76,13 @@ def find(uv: Uv) -> Interpreter:
             newer = newer or interpreter
     if newer:
         return newer
-    run([uv.path(), "python", "install", "{}.{}".format(*OLDEST)])
-    return _by_uv(uv.path())
+    try:
+        run([uv.path(), "python", "install", "{}.{}".format(*OLDEST)])
+        return _by_uv(uv.path())
+    except BuildError as error:
+        raise BuildError(
+            f"found no Python 3.12 or newer, and could not get one: {error}; install Python 3.12"
+        ) from error
 
 
 def _by_uv(uv: str) -> Interpreter:

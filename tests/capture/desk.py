@@ -1,4 +1,4 @@
-"""What the tests of capture share: a home of their own, a clock, a scripted client, transcripts to write."""
+"""What the tests of capture share: a home, a clock, a scripted client, transcripts to write."""
 
 from __future__ import annotations
 

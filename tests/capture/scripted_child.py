@@ -1,8 +1,10 @@
-"""A stand-in for `claude` and `codex`: reads the request, answers by its script, and notes the call.
+"""A stand-in for `claude` and `codex`: reads the request, answers by its script, and notes the
+call.
 
-Beside it lie `script.json` (a list of moods, one a call, the last one for ever) and `calls.jsonl`, where each
-call leaves its arguments, its environment, its directory and its request. In the mood `facts` it makes one
-addition of each `FACT-<word>` that the messages hold, naming the messages that say so.
+Beside it lie `script.json` (a list of moods, one a call, the last one for ever) and `calls.jsonl`,
+where each call leaves its arguments, its environment, its directory and its request. In the mood
+`facts` it makes one addition of each `FACT-<word>` that the messages hold, naming the messages
+that say so.
 """
 
 import json
@@ -23,7 +25,7 @@ def main() -> None:
     mood = _next_mood(request)
     if mood == "hang":
         grandchild = [sys.executable, "-c", "import time; time.sleep(600)"]
-        pid = subprocess.Popen(grandchild).pid  # noqa: S603
+        pid = subprocess.Popen(grandchild).pid
         (HERE / "grandchild").write_text(str(pid))
         time.sleep(600)
     if mood == "suicide":
@@ -125,7 +127,7 @@ def _next_mood(request: str) -> str:
         "argv": sys.argv[1:],
         "environ": dict(os.environ),
         "cwd": str(Path.cwd()),
-        "files": sorted(os.listdir()),
+        "files": sorted(p.name for p in Path.cwd().iterdir()),
         "request": request,
     }
     data = (json.dumps(note) + "\n").encode()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from scriptorium.capture.options import IngestReport
 from tests.capture.desk import Desk, Session
+
+from scriptorium.capture.options import IngestReport
 
 
 def stop(desk: Desk, session: Session, answer: str) -> IngestReport:

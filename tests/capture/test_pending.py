@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.capture.desk import NOON, filler
 
 from scriptorium.capture import area, pending
 from scriptorium.capture.conversation import Message
@@ -17,7 +18,6 @@ from scriptorium.capture.parts import PART_TOKENS, part_of, split
 from scriptorium.capture.pool import BATCH_MESSAGES, BATCH_TOKENS, Pool, Waiting
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace.layout import Layout, create
-from tests.capture.desk import NOON, filler
 
 PENDING = "pending.jsonl"
 
@@ -50,9 +50,7 @@ def test_a_message_known_under_another_of_its_ids_is_not_added_again(layout: Lay
 
 def test_of_an_answer_known_in_part_only_the_rest_is_added(layout: Layout) -> None:
     first = replace(message(1, "one"), role="assistant")
-    whole = replace(
-        first, text="one\n\ntwo", also=("m2",), pieces=(("m1", "one"), ("m2", "two"))
-    )
+    whole = replace(first, text="one\n\ntwo", also=("m2",), pieces=(("m1", "one"), ("m2", "two")))
     pending.add(layout, [first], NOON)
     assert pending.add(layout, [whole], NOON) == 1
     assert [w.message.text for w in pending.load(layout).waiting] == ["one", "two"]

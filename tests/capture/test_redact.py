@@ -1,4 +1,4 @@
-"""What must not be remembered, and what looks like it and must stay. All secrets here are invented."""
+"""What must not be remembered, and what looks like it and must stay. All secrets are invented."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from scriptorium.capture.redact import redact
 KEY = "a8B3kd92LmQpZx71TtYw0Ns5"
 PEM = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKjMzEfYyjiWA4R4/M2bS1GB4t7"
 
+IMAGE = random.Random(7).randbytes(6000)  # noqa: S311 - always the same
+
 SECRETS = {
-    "anthropic": ("use sk-ant-api03-AbCdEf0123456789xyzXYZ-_q now", "use [redacted:anthropic-key] now"),
+    "anthropic": (
+        "use sk-ant-api03-AbCdEf0123456789xyzXYZ-_q now",
+        "use [redacted:anthropic-key] now",
+    ),
     "openai": (f"sk-proj-{KEY}", "[redacted:api-key]"),
     "openai-old": (f"key sk-{KEY}{KEY}.", "key [redacted:api-key]."),
     "openrouter": (f"sk-or-v1-{KEY}{KEY}", "[redacted:api-key]"),
@@ -43,15 +48,23 @@ SECRETS = {
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI5ODc2In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
         "[redacted:jwt]",
     ),
-    "bearer": ("Authorization: Bearer ab12cd34ef56ab78cd90", "Authorization: Bearer [redacted:bearer-token]"),
-    "basic": ("Authorization: Basic Ym9iOnMzY3IzdHB3", "Authorization: Basic [redacted:basic-auth]"),
+    "bearer": (
+        "Authorization: Bearer ab12cd34ef56ab78cd90",
+        "Authorization: Bearer [redacted:bearer-token]",
+    ),
+    "basic": (
+        "Authorization: Basic Ym9iOnMzY3IzdHB3",
+        "Authorization: Basic [redacted:basic-auth]",
+    ),
     "private-key": (
         f"a\n-----BEGIN RSA PRIVATE KEY-----\n{PEM}\n-----END RSA PRIVATE KEY-----\nb",
         "a\n[redacted:private-key]\nb",
     ),
     "private-key-open": (f"-----BEGIN PRIVATE KEY-----\n{PEM}", "[redacted:private-key]"),
     "private-key-escaped": (
-        '"-----BEGIN PRIVATE KEY-----\\n' + PEM.replace("\n", "\\n") + '\\n-----END PRIVATE KEY-----\\n"',
+        '"-----BEGIN PRIVATE KEY-----\\n'
+        + PEM.replace("\n", "\\n")
+        + '\\n-----END PRIVATE KEY-----\\n"',
         '"[redacted:private-key]\\n"',
     ),
     "url": ("postgres://bob:s3cr3tpw@db/x", "postgres://bob:[redacted:url-password]@db/x"),
@@ -93,7 +106,7 @@ HARMLESS = {
     "port": "http://localhost:8080/users/@me",
     "mention": "It starts with -----BEGIN RSA PRIVATE KEY----- and then some.",
     "attribute": "settings.password: config.password.value",
-    "image": "data:image/png;base64," + base64.b64encode(random.Random(7).randbytes(6000)).decode(),
+    "image": "data:image/png;base64," + base64.b64encode(IMAGE).decode(),
     "package": "pip install hf_transfer npm_config_registry pypi-server",
     "path": "/usr/lib/python3.12/site-packages/AIza/token.py",
     "time": "2026-08-03T10:30:00+08:00",
@@ -101,7 +114,9 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize(("text", "clean"), SECRETS.values(), ids=SECRETS)
-def test_a_secret_is_replaced_by_its_kind_and_the_words_around_it_stay(text: str, clean: str) -> None:
+def test_a_secret_is_replaced_by_its_kind_and_the_words_around_it_stay(
+    text: str, clean: str
+) -> None:
     assert redact(text) == clean
 
 

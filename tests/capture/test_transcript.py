@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.capture.desk import TRANSCRIPTS, Session
 
 from scriptorium.capture import transcript
 from scriptorium.capture.conversation import Message
 from scriptorium.capture.transcript import Cursor, Reading
-from tests.capture.desk import TRANSCRIPTS, Session
 
 ALL = sorted(TRANSCRIPTS.glob("*/*.jsonl"))
 GOLDENS = TRANSCRIPTS / "goldens"
@@ -102,9 +102,7 @@ def test_nothing_new_gives_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["rewritten", "shrunk"])
-def test_a_file_that_is_another_one_now_is_read_from_its_start(
-    tmp_path: Path, change: str
-) -> None:
+def test_a_file_that_is_another_one_now_is_read_from_its_start(tmp_path: Path, change: str) -> None:
     session = Session(tmp_path)
     session.turn("one", "two")
     session.turn("three", "four")
@@ -184,7 +182,9 @@ def test_what_the_client_put_in_is_not_the_persons(tmp_path: Path, more: dict[st
 @pytest.mark.parametrize("flag", ["isSidechain", "isAbortedMidStream", "isApiErrorMessage"])
 def test_an_answer_broken_off_or_an_error_is_not_said(tmp_path: Path, flag: str) -> None:
     session = Session(tmp_path)
-    session.write(session.typed("q"), session.said("partial", **{flag: True}), session.said("whole"))
+    session.write(
+        session.typed("q"), session.said("partial", **{flag: True}), session.said("whole")
+    )
     assert texts(session.path) == ["q", "whole"]
 
 
@@ -215,7 +215,11 @@ def test_an_old_rollout_without_events_is_read_from_its_response_items(tmp_path:
     def item(role: str, text: str, **more: object) -> dict[str, object]:
         kind = "input_text" if role == "user" else "output_text"
         payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
-        return {"timestamp": "2026-08-03T10:00:00Z", "type": "response_item", "payload": payload | more}
+        return {
+            "timestamp": "2026-08-03T10:00:00Z",
+            "type": "response_item",
+            "payload": payload | more,
+        }
 
     rows = [
         {"type": "session_meta", "payload": {"id": "thread-1", "cwd": "/home/dev"}},
@@ -241,7 +245,9 @@ def test_a_file_that_is_no_transcript_is_none(tmp_path: Path, content: bytes) ->
     assert transcript.read_new(path, None) is None
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"path": 1}', b'{"session": {"x": 1}}', b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b"[]", b'{"path": 1}', b'{"session": {"x": 1}}', b"\xff"]
+)
 def test_a_damaged_cursor_is_none(data: bytes) -> None:
     assert transcript.load(data) is None
 

@@ -58,6 +58,11 @@ class ClaudeCode:
         self.run("plugin", "marketplace", "add", str(marketplace))
         self.run("plugin", "install", "scriptorium@scriptorium")
 
+    def warm(self, plugin: Path) -> None:
+        """The environment of that plugin's sources is there: `-p` waits for no first start."""
+        launcher = [plugin / "bin" / "scriptorium", "--version"]
+        subprocess.run(launcher, env=self.environment, check=True, capture_output=True, timeout=90)
+
     def ask(self, prompt: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:
         """One `-p` session; its result object."""
         allowed = ",".join(f"mcp__plugin_scriptorium_scriptorium__{tool}" for tool in TOOLS)

@@ -92,7 +92,7 @@ def base_environment(environments: Path, tmp_path: Path) -> dict[str, str]:
     return {
         **kept,
         "HOME": str(home),
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
         "SCRIPTORIUM_ENV_DIR": str(environments),

@@ -25,7 +25,7 @@ class Service:
     def __init__(self, steps: Iterable[Step] = (), *, rest: Answer | None = None) -> None:
         self.steps = list(steps)
         self.rest: Answer = rest or {"text": "(the script has no more steps)"}
-        self.aside: list[tuple[Callable[[Body], bool], Answer]] = []
+        self.aside: list[tuple[Callable[[Body], bool], Step]] = []
         """Answers for requests that are no turn of the conversation, such as the writer's."""
         self.requests: list[Body] = []
         """The bodies of the conversation's requests, in order."""
@@ -49,13 +49,16 @@ class Service:
 
     def answer(self, body: Body) -> Answer:
         with self._lock:
-            for applies, answer in self.aside:
-                if applies(body):
-                    self.others.append(body)
-                    return answer
-            self.requests.append(body)
-            step = self.steps.pop(0) if self.steps else self.rest
+            step = self._choose(body)
         return step(body) if callable(step) else step
+
+    def _choose(self, body: Body) -> Step:
+        for applies, step in self.aside:
+            if applies(body):
+                self.others.append(body)
+                return step
+        self.requests.append(body)
+        return self.steps.pop(0) if self.steps else self.rest
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -152,6 +152,55 @@ def test_a_users_own_server_of_the_same_name_works_beside_the_plugins(installed,
     assert (installed.memory / "core.md").exists()
 
 
+def is_writer(request) -> bool:
+    return "StructuredOutput" in tools(request)
+
+
+def write_once(request):
+    """The writer's answer: one fact, then an end."""
+    if any(
+        isinstance(message["content"], list) and "tool_result" in str(message["content"])
+        for message in request["messages"]
+    ):
+        return say("Done.")
+    fact = {
+        "topic": "topics/personal/cat.md",
+        "heading": "Name",
+        "text": "The user's cat is called Mochi.",
+        "time": "2026-08",
+        "messages": [1],
+    }
+    return {"tool": "StructuredOutput", "input": {"additions": [fact], "revisions": [], "core": []}}
+
+
+def test_finished_turns_are_written_in_the_background_and_the_next_session_knows(
+    installed, claude_binary, scriptorium
+):
+    settings = installed.home / ".scriptorium" / "config.yaml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(f"ingest:\n  token_threshold: 10\n  claude_cli: {claude_binary}\n")
+    installed.api.aside = [(is_writer, write_once)]
+    installed.api.steps = [say("What a lovely name for a cat! " * 20)]
+
+    installed.ask("My cat is called Mochi, and I tell you so that you will not forget it.")
+
+    topic = installed.memory / "topics" / "personal" / "cat.md"
+    log = installed.memory / ".scriptorium" / "ingest.log"
+    wait_for(log.exists, 60)
+    assert topic.exists(), log.read_text()
+    assert "The user's cat is called Mochi." in topic.read_text(encoding="utf-8")
+    scriptorium("validate")
+    writer = installed.api.others[0]
+    assert [name for name in tools(writer) if "scriptorium" in name] == []
+    sessions = list((installed.home / ".claude" / "projects").rglob("*.jsonl"))
+    assert len(sessions) == 1  # the writer left none
+
+    installed.api.requests.clear()
+    installed.api.steps = [say("Mochi.")]
+    installed.ask("What is my cat called?")
+    assert "topics/personal/cat.md: " in json.dumps(installed.api.requests[0]["messages"])
+
+
 @pytest.fixture
 def repository(root, tmp_path, base_environment):
     """A bare clone of this checkout at the public address, and a way to publish a version there."""
@@ -212,6 +261,7 @@ class Repository:
 
 def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(claude, repository):
     claude.install("Fzkuji/Scriptorium")
+    claude.warm(repository.work)
     claude.api.steps = [call("memory_status"), save, say("Saved.")]
     claude.ask("I have moved to Pudong.")
     topic = claude.memory / "topics" / "personal" / "residence.md"
@@ -223,7 +273,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(cl
     claude.run("plugin", "marketplace", "update", "scriptorium")
     claude.run("plugin", "update", "scriptorium@scriptorium")
 
-    assert (cached / "9.9.9").is_dir()
+    claude.warm(cached / "9.9.9")
     claude.api.steps = [call("memory_search", query="Pudong"), say("Found.")]
     claude.ask("Where do I live?")
     assert results(claude)[0]["data"]["results"][0]["path"] == "topics/personal/residence.md"
@@ -238,6 +288,7 @@ def test_the_catalogue_that_is_added_as_a_file_installs_the_public_repository(cl
     catalogue.parent.mkdir()
     catalogue.write_bytes((repository.work / "marketplace.json").read_bytes())
     claude.install(catalogue)
+    claude.warm(repository.work)
     assert "scriptorium" in claude.run("plugin", "list")
     claude.api.steps = [call("memory_status"), say("Hello.")]
     claude.ask("Hello")

@@ -26,6 +26,22 @@ def test_grep_matches_a_regular_expression(residence: Remembered) -> None:
     assert [match["text"] for match in data["matches"]] == ["## Facts"]
 
 
+def test_grep_looks_through_views_only_when_the_prefix_names_them(residence: Remembered) -> None:
+    paths = {match["path"] for match in residence.ok("memory_grep", query="pudong")["matches"]}
+    assert {path.partition("/")[0] for path in paths} == {"topics", "sources"}
+    for prefix in ("timeline", "timeline/2026", "recent_events.jsonl"):
+        assert residence.ok("memory_grep", query="pudong", prefix=prefix)["total"] > 0
+
+
+def test_grep_sees_an_edit_by_hand(residence: Remembered) -> None:
+    file = residence.root / PATH
+    for word in ("Puxi", "Minhang", "Hongkou"):
+        assert residence.ok("memory_grep", query=word)["total"] == 0
+        file.write_text(file.read_text().replace("to ", f"to {word} ", 1))
+        (match,) = residence.ok("memory_grep", query=word.lower())["matches"]
+        assert word in match["text"]
+
+
 def test_grep_counts_what_it_does_not_show(remembered: Remembered) -> None:
     (remembered.root / "core.md").write_text("needle\n" * 90, encoding="utf-8")
     data = remembered.ok("memory_grep", query="needle", limit=7)

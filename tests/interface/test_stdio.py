@@ -127,6 +127,20 @@ def test_codex_s_project_capability_is_declared(
         server.end()
 
 
+def test_a_client_may_discover_before_it_initializes(
+    program: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = [*program, "mcp", "--workspace", str(tmp_path / "memory")]
+    server = Server(command, environment, tmp_path)
+    try:
+        server.answers(server.send("server/discover"))
+        assert server.initialize()["protocolVersion"] == "2025-11-25"
+        assert len(server.ask("tools/list")["tools"]) == 6
+        assert server.call("memory_status")["ok"]
+    finally:
+        server.end()
+
+
 def test_the_workspace_comes_into_being_with_the_first_call(server: Server, tmp_path: Path) -> None:
     assert server.call("memory_status")["ok"]
     assert (tmp_path / "memory" / ".gitignore").read_text() == "*\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
@@ -126,6 +127,46 @@ def test_an_unknown_layer_is_refused_with_those_that_are_there(layered: Layered)
     error = both.refused("memory_update", base_revision=both.revision, patch="x", layer="other")
     assert error["code"] == "INVALID_ARGUMENT"
     assert "global" in str(error["message"])
+
+
+def test_a_failed_commit_tells_that_memory_is_written(layered: Layered) -> None:
+    both = layered("project", "global")
+    both.memory.git = "on"
+    error = both.refused(
+        "memory_update",
+        base_revision=both.revision,
+        patch=creation("topics/a.md", topic("a", "One.")),
+        sources=[MOVE],
+    )
+    assert error["code"] == "GIT_COMMIT_FAILED"
+    details = error["details"]
+    assert (details["memory_committed"], details["git_committed"]) == (True, False)
+    assert details["layer"] == "project"
+    assert "project:topics/a.md" in details["changed_files"]
+    assert both.ok("memory_read", path="project:topics/a.md")["mode"] == "file"
+
+
+def test_an_update_is_committed_where_the_workspace_is_a_repository(
+    remembered: Remembered,
+) -> None:
+    subprocess.run(["git", "init", "-q", str(remembered.root)], check=True)
+    data = remembered.update(
+        creation("topics/a.md", topic("a", "One.")), MOVE, commit_message="One\nmore"
+    )
+    assert data["git_committed"] is True
+    logged = ["git", "-C", str(remembered.root), "log", "--format=%H %s"]
+    done = subprocess.run(logged, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{data['git_commit']} One more\n"
+
+
+def test_mappings_too_long_for_an_answer_are_cut_and_say_so(remembered: Remembered) -> None:
+    blocks = [f"Fact {n}.[^new-evidence-a] ^new-block-{n}" for n in range(2000)]
+    text = "# Many\n\n" + "\n\n".join(blocks)
+    text += "\n\n[^new-evidence-a]: Time: `2026`; Sources: new-source-move\n"
+    data = remembered.update(creation("topics/many.md", text), MOVE)
+    assert data["truncated"] is True
+    assert 0 < len(data["block_ids"]) < 2000
+    assert remembered.ok("memory_status")["blocks"] == 2000
 
 
 def test_sources_reach_the_transaction_as_they_were_given(remembered: Remembered) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from workspaces import opened  # noqa: E402 - a module beside the tests
+from workspaces import opened
 
-from scriptorium.search.index import Index  # noqa: E402
-from scriptorium.workspace.memory import Workspace  # noqa: E402
+from scriptorium.search.index import Index
+from scriptorium.workspace.memory import Workspace
 
 
 @pytest.fixture

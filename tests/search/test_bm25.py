@@ -17,7 +17,9 @@ from scriptorium.search.bm25 import Field, Wanted
 from scriptorium.search.postings import Segment, term_key
 
 WORDS = [f"w{n}" for n in range(12)]
-CORPUS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), min_size=1, max_size=40)
+CORPUS = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), min_size=1, max_size=40
+)
 QUERY = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
 
 

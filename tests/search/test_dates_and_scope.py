@@ -28,7 +28,8 @@ def test_a_time_is_the_days_it_names(time: str, first: date, last: date) -> None
 
 
 @pytest.mark.parametrize(
-    "time", ["undated", "", None, "2026-13", "2026-02-30", "0000", "26-08-03", "2026-8-3", "２０２６"]
+    "time",
+    ["undated", "", None, "2026-13", "2026-02-30", "0000", "26-08-03", "2026-8-3", "２０２６"],
 )
 def test_what_is_no_date_is_no_time(time: str | None) -> None:
     assert span(time) is None
@@ -81,7 +82,10 @@ PATHS = [
     ("prefix", "kept"),
     [
         *[(form, PATHS[:5]) for form in ("topics", "topics/", "/topics", "./topics", "/topics/")],
-        *[(form, PATHS[:2]) for form in ("work", "work/", "topics/work", "/topics/work/", "./work")],
+        *[
+            (form, PATHS[:2])
+            for form in ("work", "work/", "topics/work", "/topics/work/", "./work")
+        ],
         *[(form, PATHS[:1]) for form in ("topics/work/office.md", "work/office", "work/office.md")],
         ("topics\\work\\", PATHS[:2]),
         ("workshop", PATHS[2:3]),

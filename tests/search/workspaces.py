@@ -1,4 +1,4 @@
-"""Small workspaces for the tests of search: topics and threads written as a person or the runtime would."""
+"""Small workspaces for the tests of search, written as a person or the runtime would write them."""
 
 from __future__ import annotations
 

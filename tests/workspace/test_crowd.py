@@ -16,6 +16,7 @@ from tests.workspace import crash, updates
 from scriptorium.errors import ConcurrentUpdate
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import disk, journal
+from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.validate import validate
 
@@ -146,7 +147,7 @@ def test_a_reader_waits_while_an_update_is_being_installed(
     seen: list[tuple[int, int]] = []
     thread = threading.Thread(target=lambda: seen.append(reader.reading(look)))
 
-    def noticed(layout: journal.Layout) -> bool:
+    def noticed(layout: Layout) -> bool:
         answer = pending(layout)
         if answer and threading.current_thread() is thread:
             waiting.set()

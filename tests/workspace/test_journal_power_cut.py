@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scriptorium.workspace import journal, layout
+from scriptorium.workspace import generation, journal, layout
 from scriptorium.workspace.journal import Change, digest
 from scriptorium.workspace.layout import Layout
 
@@ -31,7 +31,8 @@ def place(tmp_path: Path) -> Layout:
 @pytest.fixture
 def reboot(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine starts anew after the updates."""
-    monkeypatch.setattr(journal, "boot_id", lambda: "another-boot")
+    for module in (journal, generation):
+        monkeypatch.setattr(module, "boot_id", lambda: "another-boot")
 
 
 def lose(place: Layout, path: str, content: bytes | None) -> None:

@@ -183,7 +183,7 @@ class _Checker:
         text = text if text.endswith(".md") else f"{text}.md"
         try:
             path = paths.writable(paths.rel_path(text))
-            if paths.kind(path) != "topic" or path == "topics/.md":
+            if paths.kind(path) != "topic" or ".md/" in path.lower():
                 self.errors.append(f"{where}.topic: {text[:120]!r} is not a topics/….md path.")
         except ScriptoriumError as error:
             self.errors.append(f"{where}.topic: {error.message}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -88,6 +89,20 @@ class Ended:
     out: bytes
     err: bytes
     reason: Literal["exit", "timeout", "flood"] = "exit"
+
+
+def outside_session(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what tells of the session that runs now.
+
+    A client that finds that takes itself for a part of the session.
+    """
+    return {name: value for name, value in environ.items() if not _OF_A_SESSION.match(name)}
+
+
+_OF_A_SESSION = re.compile(
+    r"CLAUDECODE$|CLAUDE_(?:CODE_(?:ENTRYPOINT|SESSION_ID|SSE_PORT)|PROJECT_DIR|ENV_FILE)$"
+    r"|CLAUDE_PLUGIN_|PLUGIN_|CODEX_(?:SANDBOX|THREAD|SESSION)"
+)
 
 
 def run(

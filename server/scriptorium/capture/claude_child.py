@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from scriptorium.capture import child
 from scriptorium.capture.child import Answered, Ended, Failed, Kind, Result, Usage
 from scriptorium.capture.conversation import Row, object_at, parse_row, text_at
 
@@ -20,10 +21,6 @@ _ENVIRONMENT = {
     "CLAUDE_CODE_MAX_RETRIES": "3",
     "ENABLE_TOOL_SEARCH": "false",
 }
-# What a session tells its own children; a client that finds it takes itself for one.
-_OF_A_SESSION = re.compile(
-    r"CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SESSION_ID|SSE_PORT)|CLAUDE_(?:PROJECT_DIR|PLUGIN_.*|ENV_FILE)"
-)
 
 
 def command(
@@ -48,9 +45,8 @@ def command(
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The child's: the user's, without what tells of the session that runs now."""
-    own = {name: value for name, value in environ.items() if not _OF_A_SESSION.fullmatch(name)}
-    return own | _ENVIRONMENT
+    """The child's environment."""
+    return {**child.outside_session(environ), **_ENVIRONMENT}
 
 
 def result(ended: Ended) -> Result:

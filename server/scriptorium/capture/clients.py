@@ -49,7 +49,7 @@ def ask(client: Client, system: str, prompt: str, *, budget: float) -> Result:
                 command = codex_child.command(
                     program, system, SCHEMA, client.model, files=files, empty=empty, config=config
                 )
-                environ = codex_child.environment(environ)
+                environ = child.outside_session(environ)
         data = prompt.encode("utf-8", "replace")
         try:
             ended = child.run(

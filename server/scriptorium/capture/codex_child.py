@@ -68,17 +68,6 @@ def command(
     ]
 
 
-def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The child's: the user's, without what tells of the session that runs now."""
-    return {
-        name: value
-        for name, value in environ.items()
-        if not name.startswith(
-            ("CODEX_SANDBOX", "CODEX_THREAD", "CODEX_SESSION", "PLUGIN_", "CLAUDE_PLUGIN_")
-        )
-    }
-
-
 def user_config(environ: Mapping[str, str]) -> dict[str, object]:
     """The user's settings of Codex; empty where there are none or they cannot be read."""
     home = environ.get("CODEX_HOME") or f"{environ.get('HOME', '')}/.codex"

@@ -17,6 +17,7 @@ from typing import Protocol
 from scriptorium.capture.answer import Addition, Answer, Revision
 from scriptorium.format import markdown
 from scriptorium.format.model import Block, RelPath, Topic
+from scriptorium.format.paths import twin_key
 from scriptorium.format.tokens import estimate_tokens
 
 CORE = RelPath("core.md")
@@ -31,6 +32,7 @@ class Memory(Protocol):
     def exists(self, path: RelPath) -> bool: ...
     def read(self, path: RelPath) -> str: ...
     def locate_block(self, block: str) -> RelPath | None: ...
+    def authored(self) -> list[RelPath]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ def label(number: int) -> str:
 def edits(answer: Answer, memory: Memory, places: Places) -> dict[RelPath, str | None]:
     """The new text of every file that the answer changes."""
     texts: dict[RelPath, str | None] = {}
+    spelled = {twin_key(path): path for path in memory.authored()}
     serial = 0
 
     def text_of(path: RelPath) -> str:
@@ -71,6 +74,7 @@ def edits(answer: Answer, memory: Memory, places: Places) -> dict[RelPath, str |
     for addition in additions:
         serial += 1
         path = _open(addition.topic, places)
+        path = spelled.setdefault(twin_key(path), path)  # not beside a twin that differs in case
         texts[path] = _added(text_of(path) or _title(path), addition, f"{serial}")
     wanted = answer.core if CORE not in places.closed else ()
     core = _core(text_of(CORE), wanted) if wanted else None

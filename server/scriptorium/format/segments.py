@@ -128,10 +128,7 @@ def with_ids_below(segments: list[Segment]) -> list[Segment]:
 
 
 def _is_closing(segment: Segment) -> bool:
-    return (
-        segment.kind == "paragraph"
-        and _CLOSING.fullmatch(segment.text.strip()) is not None
-    )
+    return segment.kind == "paragraph" and _CLOSING.fullmatch(segment.text.strip()) is not None
 
 
 def _joined(before: list[Segment], closing: Segment) -> Segment:

@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scriptorium.format.model import BlockId, RelPath
 from scriptorium.format.paths import relative
@@ -41,6 +42,7 @@ _MARKER = re.compile(
 # What could start a link, a tag or code in the line where the excerpt will stand, or undo its end;
 # an escape that is there already stays.
 _ACTIVE = re.compile(r"\\[!-/:-@\[-`{-~]|[\[\]<`\\]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
@@ -146,8 +148,15 @@ def _escaped(text: str) -> str:
 def _moment_line(here: RelPath, moment: Moment) -> str:
     name = " › ".join(moment.headings) or moment.path.rpartition("/")[2].removesuffix(".md")
     label = excerpt(name, 120) or moment.block
-    target = f"{relative(here, moment.path)}#^{moment.block}"
+    up = "../" * here.count("/")
+    target = f"{up}{_from_root(moment.path)}#^{moment.block}"
     return f"- [{label}]({target}): {moment.text}".rstrip()
+
+
+@lru_cache(maxsize=8192)
+def _from_root(path: RelPath) -> str:
+    """The destination of a link from the workspace's root, made once for many lines."""
+    return relative(RelPath("core.md"), path)
 
 
 def _event(event: Event) -> dict[str, str | tuple[str, ...] | None]:
@@ -173,5 +182,5 @@ def _rows(lines: Sequence[str]) -> str:
 
 def _json(value: object) -> str:
     # Some readers take these characters for a line end, and a line is a record here.
-    text = json.dumps(value, ensure_ascii=False)
+    text = _ENCODER.encode(value)
     return _LINE_ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scriptorium import __version__
 from scriptorium.errors import InternalError, Json
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.show import mapping, records, sequence
@@ -41,6 +42,9 @@ _PATCH = f"""\
 +
 +[^new-evidence-move]: Time: `2026-08-03`; Sources: new-source-move
 """
+
+
+_WIDTH = 92
 
 
 class _UnexpectedError(InternalError):
@@ -111,7 +115,8 @@ class _Demo:
         for kind in ("block_ids", "evidence_ids", "source_ids"):
             for name, stable in mapping(data[kind]).items():
                 self._says(f"{name} → {stable}")
-        self._says("wrote " + ", ".join(map(str, sequence(data["changed_files"]))))
+        for path in sequence(data["changed_files"]):
+            self._says(f"wrote {path}")
         return str(mapping(data["block_ids"])["new-block-residence"])
 
     async def _search(self, client: Client) -> None:
@@ -142,7 +147,7 @@ class _Demo:
         self._calls("memory_update", "a second session still works from the first revision")
         answer = await self._ask(client, "memory_update", _update(stale), error="CONCURRENT_UPDATE")
         error = mapping(answer["error"])
-        self._says(f"{self.out.paint(str(error['code']), 'yellow')}: {error['message']}")
+        self._says(f"{error['code']}: {error['message']}")
 
     async def _ask(
         self, client: Client, tool: str, given: Mapping[str, Json], error: str | None = None
@@ -165,9 +170,9 @@ class _Demo:
         self.out.line(f"    {self.out.paint(name + ':', 'dim')} {value}")
 
     def _says(self, text: str) -> None:
-        self.out.line(
-            f"  {self.out.paint('│', 'dim')} {plain(text) if not self.out.colour else text}"
-        )
+        """A line of the answer, wrapped as a person reads it."""
+        for part in textwrap.wrap(plain(text), _WIDTH, drop_whitespace=False) or [""]:
+            self.out.line(f"  {self.out.paint('│', 'dim')} {part}")
 
     def _tree(self) -> None:
         self.out.line()
@@ -189,6 +194,7 @@ async def _client(around: Surroundings, root: Path) -> AsyncIterator[Client]:
     """A client of a server process whose HOME is empty, so that no settings of the user apply."""
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
+    from mcp_types import Implementation
 
     isolated = ["-I"] if sys.flags.isolated else []
     server = StdioServerParameters(
@@ -196,7 +202,8 @@ async def _client(around: Surroundings, root: Path) -> AsyncIterator[Client]:
         args=[*isolated, "-m", "scriptorium.interface.cli", "mcp", "--workspace", str(root)],
         env={**around.environ, "HOME": str(root.parent)},
     )
-    async with Client(stdio_client(server), mode="legacy") as client:
+    name = Implementation(name="demo", version=__version__)
+    async with Client(stdio_client(server), mode="legacy", client_info=name) as client:
         yield client
 
 

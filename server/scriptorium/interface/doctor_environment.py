@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -56,8 +57,18 @@ def _launcher(around: Surroundings) -> Iterator[Finding]:
     root = around.environ.get("SCRIPTORIUM_PLUGIN_ROOT")
     if root is not None:
         yield ok(_AREA, f"started by the plugin's launcher in {root}; environments in {folder}")
+        yield from _hooks(Path(root))
     else:
         yield note(_AREA, "started without the plugin's launcher")
+
+
+def _hooks(root: Path) -> Iterator[Finding]:
+    if not (root / "hooks" / "hooks.json").is_file():
+        yield broken(_AREA, f"{root} registers no hooks", "install the plugin again")
+    for name in ("session-start", "stop"):
+        script = root / "hooks" / name
+        if not os.access(script, os.X_OK):
+            yield broken(_AREA, f"the hook {script} cannot be run", f"chmod +x '{script}'")
 
 
 def environments(around: Surroundings) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from scriptorium.errors import ConcurrentUpdate, InternalError
@@ -126,6 +127,12 @@ def _ingest(
     last = state["last_run"] or "never"
     pending = f"{state['pending_tokens']} tokens pending, last run {last}, ${spent} spent today"
     yield ok(area, f"capture: {pending}")
+    last_turn = _last_turn(memory.workspace(layer).layout)
+    if last_turn is None:
+        mend = "finish a turn in a new session; in Codex, trust the hooks with /hooks"
+        yield note(area, "the Stop hook has not handed over a turn yet", mend)
+    else:
+        yield ok(area, f"the Stop hook last handed over a turn at {last_turn}")
     if state["last_error"]:
         log = memory.workspace(layer).layout.ingest_log
         yield warning(area, f"capture's last run failed: {state['last_error']}", f"see {log}")
@@ -135,6 +142,15 @@ def _ingest(
     if isinstance(spent, (int, float)) and spent >= settings.ingest.daily_usd:
         mend = "raise ingest.daily_usd in ~/.scriptorium/config.yaml, or wait until tomorrow"
         yield warning(area, "capture has used up today's budget", mend)
+
+
+def _last_turn(layout: Layout) -> str | None:
+    """When capture last read a transcript: each has a cursor that moves with it."""
+    cursors = (layout.runtime_dir / "ingest" / "cursors").glob("*.json")
+    newest = max((cursor.stat().st_mtime for cursor in cursors), default=None)
+    if newest is None:
+        return None
+    return datetime.fromtimestamp(newest, UTC).astimezone().isoformat(timespec="seconds")
 
 
 def _embedding(memory: Memory) -> Iterator[Finding]:

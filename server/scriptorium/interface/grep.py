@@ -1,46 +1,51 @@
 """`memory_grep`: lines that hold a text or match a regular expression.
 
-Promises an end: a literal search is linear, a regular expression has a deadline. Never writes.
+Promises an end: a literal search is linear, a regular expression has a deadline. Views repeat what
+topics say, so they are looked through only when the prefix names them. Never writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scriptorium.errors import InvalidArgument, Json, ScriptoriumError
+from scriptorium.errors import InvalidArgument, Json
 from scriptorium.format.model import RelPath
 from scriptorium.interface import envelope, regex
 from scriptorium.interface.envelope import Answer, success
+from scriptorium.interface.folded import FoldedTexts, text_of
 from scriptorium.interface.memory import Reading, files_under
-from scriptorium.workspace.memory import Snapshot, SnapshotMoved
+from scriptorium.workspace.memory import Snapshot
 
 _LINE = 1000
 """Bytes of a line that an answer shows."""
+_VIEWS = ("timeline", "recent_events", "relations")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    shown: str
+    path: RelPath
+    is_source: bool
+    snapshot: Snapshot
+
+
+type _Match = tuple[_File, int]
+"""A file, and the 0-based number of a line in it."""
 
 
 def grep(
     call: Reading, *, query: str, prefix: str, case_sensitive: bool, literal: bool, limit: int
 ) -> Answer:
     """Every line that matches, in order of path."""
-    layers, rest = call.reach(prefix)
-    files = [
-        _File(call.memory.qualify(name, info.path), info.kind == "source", text)
-        for name, snapshot in layers
-        for info in files_under(snapshot, rest)
-        if (text := _text(snapshot, info.path)) is not None
-    ]
-    if literal:
-        found = _literal(files, query, case_sensitive)
-    else:
+    files = _files(call, prefix)
+    if not literal:
         found = _regex(files, query, case_sensitive)
-    matches = envelope.take(
-        [
-            {"path": file.path, "line": number + 1, "text": envelope.clip(line, _LINE)}
-            for file, number, line in found[:limit]
-        ],
-        envelope.ROOM - 512,
-    )
+    elif case_sensitive:
+        found = list(_exact(files, query, call.memory.folded))
+    else:
+        found = list(_folded(files, query, call.memory.folded))
+    matches = envelope.take(_records(found[:limit]), envelope.ROOM - 512)
     data: dict[str, Json] = {
         "matches": matches,
         "total": len(found),
@@ -48,56 +53,61 @@ def grep(
     }
     if data["truncated"]:
         data["go_on"] = "Narrow the query or the prefix, or raise limit (at most 1000)."
-    if any(file.is_source for file, _, _ in found[: len(matches)]):
+    if any(file.is_source for file, _ in found[: len(matches)]):
         data["note"] = envelope.DATA_NOT_INSTRUCTIONS
     return success(data, call.view.revision)
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    is_source: bool
-    text: str
+def _files(call: Reading, prefix: str) -> list[_File]:
+    layers, rest = call.reach(prefix)
+    derived = rest.lstrip("./").startswith(_VIEWS)
+    return [
+        _File(call.memory.qualify(name, info.path), info.path, info.kind == "source", snapshot)
+        for name, snapshot in layers
+        for info in files_under(snapshot, rest, derived=derived)
+    ]
 
 
-type _Match = tuple[_File, int, str]
+def _folded(files: Iterable[_File], query: str, texts: FoldedTexts) -> Iterator[_Match]:
+    wanted = query.casefold()
+    for file in files:
+        text = texts.of(file.snapshot, file.path)
+        if text is not None and wanted in text:
+            yield from ((file, number) for number in _lines_with(text, wanted))
 
 
-def _text(snapshot: Snapshot, path: RelPath) -> str | None:
-    """The file's text; None for one that cannot be read, which costs that file only."""
-    try:
-        return snapshot.read(path)
-    except SnapshotMoved:
-        raise
-    except ScriptoriumError:
-        return None
+def _exact(files: Iterable[_File], query: str, texts: FoldedTexts) -> Iterator[_Match]:
+    wanted = query.casefold()
+    for file in files:
+        folded = texts.of(file.snapshot, file.path)
+        if folded is None or wanted not in folded:
+            continue
+        text = text_of(file.snapshot, file.path) or ""
+        yield from ((file, number) for number in _lines_with(text, query))
 
 
-def _literal(files: Sequence[_File], query: str, case_sensitive: bool) -> list[_Match]:
-    return [match for file in files for match in _literal_in(file, query, case_sensitive)]
-
-
-def _literal_in(file: _File, query: str, case_sensitive: bool) -> Iterator[_Match]:
-    fold = str if case_sensitive else str.casefold
-    wanted = fold(query)
-    if wanted not in fold(file.text):  # most files end here, without being split into lines
-        return
-    for number, line in enumerate(file.text.split("\n")):
-        if wanted in fold(line):
-            yield file, number, line.rstrip("\r")
+def _lines_with(text: str, wanted: str) -> Iterator[int]:
+    return (number for number, line in enumerate(text.split("\n")) if wanted in line)
 
 
 def _regex(files: Sequence[_File], query: str, case_sensitive: bool) -> list[_Match]:
+    texts = [text_of(file.snapshot, file.path) or "" for file in files]
     try:
-        numbers = regex.matching_lines(
-            query, [file.text for file in files], case_sensitive=case_sensitive
-        )
+        numbers = regex.matching_lines(query, texts, case_sensitive=case_sensitive)
     except ValueError as error:
         raise InvalidArgument(
             f"query: not a usable regular expression: {error}. Simplify it, or use literal=true."
         ) from None
-    found: list[_Match] = []
-    for file, hits in zip(files, numbers, strict=True):
-        lines = file.text.split("\n") if hits else []
-        found += [(file, number, lines[number].rstrip("\r")) for number in hits]
-    return found
+    return [(file, n) for file, hits in zip(files, numbers, strict=True) for n in hits]
+
+
+def _records(found: Iterable[_Match]) -> list[Json]:
+    """The matches with their lines as they stand in the files."""
+    lines: dict[str, list[str]] = {}
+    records: list[Json] = []
+    for file, number in found:
+        if file.shown not in lines:
+            lines = {file.shown: (text_of(file.snapshot, file.path) or "").split("\n")}
+        line = "".join(lines[file.shown][number : number + 1]).rstrip("\r")
+        records.append({"path": file.shown, "line": number + 1, "text": envelope.clip(line, _LINE)})
+    return records

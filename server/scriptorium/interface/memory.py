@@ -17,6 +17,7 @@ from scriptorium.errors import InternalError, InvalidArgument
 from scriptorium.format import paths
 from scriptorium.format.model import RelPath, Revision
 from scriptorium.interface.config import GitMode
+from scriptorium.interface.folded import FoldedTexts
 from scriptorium.search import scope
 from scriptorium.workspace import layers as layering
 from scriptorium.workspace.layers import Layers
@@ -57,6 +58,7 @@ class Memory:
     git: GitMode = "auto"
     endpoint: Endpoint | None = None
     _indexes: dict[str, Index] = field(default_factory=dict)
+    folded: FoldedTexts = field(default_factory=FoldedTexts)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -208,8 +210,8 @@ def _unreadable(error: OSError) -> str:
     return f"it cannot be read: {error.strerror or type(error).__name__}"
 
 
-def files_under(snapshot: Snapshot, prefix: str) -> list[FileInfo]:
+def files_under(snapshot: Snapshot, prefix: str, *, derived: bool = True) -> list[FileInfo]:
     """The files below a prefix, which means here what it means to search: `work/` is enough."""
-    files = snapshot.files()
+    files = snapshot.files(derived=derived)
     kept = scope.within(prefix, [info.path for info in files])
     return files if kept is None else [info for info in files if info.path in kept]

@@ -43,6 +43,9 @@ def update(
     except GitCommitFailed as error:
         if memory.layered:
             error.details["layer"] = target
+            error.details["changed_files"] = [
+                memory.qualify(target, str(path)) for path in _listed(error, "changed_files")
+            ]
         raise
     return success(_data(memory, target, result), _revision(memory, result))
 
@@ -66,6 +69,11 @@ def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:
     if any(len(a) != len(b) for a, b in zip(whole, shown, strict=True) if isinstance(b, Sized)):
         data |= {"truncated": True, "go_on": "Everything is written; memory_read shows all ids."}
     return data
+
+
+def _listed(error: GitCommitFailed, name: str) -> Sequence[Json]:
+    value = error.details.get(name)
+    return value if isinstance(value, Sequence) else ()
 
 
 def _revision(memory: Memory, result: UpdateResult) -> str:

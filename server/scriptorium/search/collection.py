@@ -8,7 +8,7 @@ dead rows until `compacted` leaves them out.
 from __future__ import annotations
 
 from collections.abc import Collection as Sized
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -49,7 +49,8 @@ class Collection:
     sequence: int
     languages: frozenset[str]
     """The languages in which Latin words were stemmed."""
-    paths: tuple[str, ...]
+    paths: Mapping[str, int]
+    """Every path with its number, in the order of the numbers."""
     columns: Columns
     alive: Array
     """bool, one an entry."""
@@ -59,6 +60,10 @@ class Collection:
     """Units that came or went since it was stored."""
     erased: bool = field(default=False)
     """Whether a source went since: what was stored still holds its words."""
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.paths)
 
     @cached_property
     def unit_alive(self) -> Array:
@@ -75,7 +80,7 @@ class Collection:
         return KINDS[int(self.columns.entry_kind[entry])]
 
     def path(self, entry: int) -> str:
-        return self.paths[int(self.columns.entry_path[entry])]
+        return self._names[int(self.columns.entry_path[entry])]
 
     def shown(self, entry: int) -> Shown:
         return units.decoded(self.records[entry])
@@ -100,7 +105,7 @@ def empty() -> Collection:
         epoch="",
         sequence=0,
         languages=frozenset(),
-        paths=(),
+        paths={},
         columns=columns.none(),
         alive=np.zeros(0, bool),
         records=Records(np.zeros(0, np.uint8), np.zeros(1, np.int64)),
@@ -138,8 +143,7 @@ class _Work:
     def __init__(self, base: Collection) -> None:
         self._base = base
         self._alive = base.alive.copy()
-        self._paths = list(base.paths)
-        self._path_number = {path: number for number, path in enumerate(base.paths)}
+        self._new_paths: dict[str, int] = {}
         self._came: list[Entry] = []
         self._path_of: list[int] = []
         self._threads: list[list[int]] = []
@@ -174,7 +178,7 @@ class _Work:
             epoch=epoch,
             sequence=sequence,
             languages=base.languages.union(entry.language for entry in counted if entry.language),
-            paths=tuple(self._paths),
+            paths={**base.paths, **self._new_paths} if self._new_paths else base.paths,
             columns=columns,
             alive=np.append(self._alive, np.ones(len(self._came), bool)),
             records=replace(
@@ -187,8 +191,8 @@ class _Work:
 
     def _known(self, path: str) -> dict[int, list[int]]:
         """The living entries of the path, last first, by fingerprint."""
-        number = self._path_number.get(path)
-        if number is None or number >= len(self._base.paths):
+        number = self._base.paths.get(path)
+        if number is None:
             return {}
         here = np.flatnonzero((self._base.columns.entry_path == number) & self._base.alive)
         known: dict[int, list[int]] = {}
@@ -197,11 +201,11 @@ class _Work:
         return known
 
     def _add(self, path: str, entry: Entry) -> int:
-        if path not in self._path_number:
-            self._path_number[path] = len(self._paths)
-            self._paths.append(path)
+        if path not in self._new_paths and path not in self._base.paths:
+            self._new_paths[path] = len(self._base.paths) + len(self._new_paths)
         self._came.append(entry)
-        self._path_of.append(self._path_number[path])
+        number = self._base.paths.get(path)
+        self._path_of.append(self._new_paths[path] if number is None else number)
         return len(self._base.alive) + len(self._came) - 1
 
     def _join(self, columns: Columns) -> None:

@@ -49,12 +49,12 @@ def compacted(collection: Collection) -> Collection:
         span_first=old.span_first[spans],
         span_last=old.span_last[spans],
     )
-    segments = collection.segments
+    segments, names = collection.segments, tuple(collection.paths)
     return Collection(
         epoch=collection.epoch,
         sequence=collection.sequence,
         languages=collection.languages,
-        paths=tuple(collection.paths[number] for number in used),
+        paths={names[old]: new for new, old in enumerate(used.tolist())},
         columns=columns,
         alive=np.ones(len(kept_entries), bool),
         records=_packed(collection.records, kept_entries),
@@ -86,7 +86,10 @@ def store(layout: Layout, collection: Collection) -> None:
                 "epoch": collection.epoch,
                 "sequence": str(collection.sequence),
             },
-            lists={"paths": collection.paths, "languages": tuple(sorted(collection.languages))},
+            lists={
+                "paths": tuple(collection.paths),
+                "languages": tuple(sorted(collection.languages)),
+            },
             arrays={**columns, **postings_arrays, **records},
         )
     )
@@ -100,7 +103,7 @@ def _from(found: Stored) -> Collection:
         epoch=found.labels["epoch"],
         sequence=int(found.labels["sequence"]),
         languages=frozenset(found.lists["languages"]),
-        paths=found.lists["paths"],
+        paths={path: number for number, path in enumerate(found.lists["paths"])},
         columns=columns,
         alive=np.ones(len(columns.entry_path), bool),
         records=Records(found.arrays["records"], found.arrays["record_starts"]),

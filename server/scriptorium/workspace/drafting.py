@@ -42,31 +42,16 @@ class Draft:
     """Authored files, edited by the update or for the sake of what it moves; None deletes one."""
     edited: frozenset[RelPath]
     """Those of them that the update itself edits."""
-    archives: Mapping[RelPath, bytes]
-    """Source files."""
     topics: Mapping[RelPath, Topic]
     """The parse of each file in `texts`."""
     names: materialise.Materialised
     source_ids: Mapping[str, SourceId]
     """The id of each label."""
 
-    @property
-    def contents(self) -> dict[RelPath, bytes | None]:
-        """Every changed file as it will be."""
-        texts = {p: None if t is None else t.encode("utf-8") for p, t in self.texts.items()}
-        return {**texts, **self.archives}
-
-    @property
-    def findings(self) -> dict[RelPath, Found | None]:
-        """The changed files as the tracker will know them."""
-        return {path: self._found(path, content) for path, content in self.contents.items()}
-
-    def _found(self, path: RelPath, content: bytes | None) -> Found | None:
-        if content is None:
-            return None
-        topic = self.topics.get(path)
-        facts = extract(path, content) if topic is None else topic_facts(path, topic)
-        return Found(digest(content), len(content), facts)
+    contents: Mapping[RelPath, bytes | None]
+    """Every changed file as it will be."""
+    findings: Mapping[RelPath, Found | None]
+    """The changed files as the tracker will know them."""
 
 
 def draft(
@@ -86,16 +71,25 @@ def draft(
             _check_place(snapshot, path, edits)
     names = _materialised(snapshot, edits, before, records)
     texts, topics = _linked(snapshot, names.texts, before, archives)
-    changed = [*texts, *archives]
+    encoded = {p: None if t is None else t.encode("utf-8") for p, t in texts.items()}
+    contents = {**encoded, **archives}
     return Draft(
-        before={path: snapshot.bytes_now(path) for path in changed},
+        before={path: snapshot.bytes_now(path) for path in contents},
+        contents=contents,
+        findings={p: _found(p, content, topics.get(p)) for p, content in contents.items()},
         texts=texts,
         edited=frozenset(edits),
-        archives=archives,
         topics=topics,
         names=names,
         source_ids={label: record.id for label, record in records.items()},
     )
+
+
+def _found(path: RelPath, content: bytes | None, topic: Topic | None) -> Found | None:
+    if content is None:
+        return None
+    facts = extract(path, content) if topic is None else topic_facts(path, topic)
+    return Found(digest(content), len(content), facts)
 
 
 def text_of(path: RelPath, content: bytes | None) -> str | None:

@@ -23,13 +23,19 @@ they wait for its writer, or take the lock and `recover` when it is dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from scriptorium.errors import ConcurrentUpdate, InternalError
 from scriptorium.workspace import disk, install, installed
 from scriptorium.workspace.boot import boot_id
+from scriptorium.workspace.generation import (
+    generation,
+    interrupted,
+    pending,
+    pending_contents,
+)
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.lock import locked
 from scriptorium.workspace.record import (
@@ -68,8 +74,6 @@ __all__ = [
     "write_runtime",
 ]
 
-type Generation = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -107,7 +111,7 @@ def commit(
     if not entries:
         return ()
     try:
-        if _is_pending(layout):
+        if disk.current.stat(layout.journal) is not None:
             raise InternalError("An unfinished update is in the way: recover the workspace first.")
         found = {entry.path: _verify(layout, entry) for entry in entries}
         _stage(layout, encode(Record(boot_id(), entries, meta or {})))
@@ -146,46 +150,6 @@ def recover(layout: Layout) -> Recovery:
     return Recovery(repaired or record is not None, conflicts)
 
 
-def pending(layout: Layout) -> bool:
-    """Whether an update is being installed, or was when its writer died. Raises InternalError."""
-    with _readable():
-        return _is_pending(layout)
-
-
-def interrupted(layout: Layout) -> bool:
-    """Whether `recover` has something to do: an update to finish, or one that a power cut may have
-    undone (a journal of an earlier run of the machine is left). For the opening of a workspace.
-    """
-    boot = boot_id()
-    with _readable():
-        return _is_pending(layout) or any(
-            one.boot and one.boot != boot for one in installed.entries(layout)
-        )
-
-
-def generation(layout: Layout) -> Generation:
-    """A token that differs whenever an update was, or began to be, installed in between.
-
-    The number of updates installed so far, and the inode of the pending journal (0: none). Raises
-    InternalError.
-    """
-    with _readable():
-        info = disk.current.stat(layout.journal)
-        return installed.last_number(layout), 0 if info is None else info.st_ino
-
-
-def pending_contents(layout: Layout) -> dict[str, bytes | None]:
-    """What the pending update makes of its files (None: deleted); empty when there is none.
-
-    For readers where nothing can be installed, as on a read-only file system. Raises OSError.
-    """
-    try:
-        record = decode(disk.current.read(layout.journal) or b"")
-    except (TornJournalError, UnknownJournalError):
-        return {}
-    return {entry.path: entry.content for entry in record.entries}
-
-
 def settle(layout: Layout) -> None:
     """All installed updates are on the medium and their journals dropped, with the old text in
     them.
@@ -196,22 +160,6 @@ def settle(layout: Layout) -> None:
         installed.settle(layout)
     except OSError as error:
         raise committed(error) from error
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """What the body looks at in the runtime directory can be looked at. Else InternalError."""
-    try:
-        yield
-    except OSError as error:
-        raise InternalError(
-            f"The workspace's runtime directory cannot be read: {advice(error)}",
-            details={"memory_committed": False, "errno": error.errno},
-        ) from error
-
-
-def _is_pending(layout: Layout) -> bool:
-    return disk.current.stat(layout.journal) is not None
 
 
 def _entries(layout: Layout, changes: Sequence[Change]) -> tuple[Entry, ...]:

@@ -67,11 +67,13 @@ class Lookout:
         self._root.stat()  # a workspace that is gone is not an empty one
         self._met = []
         now = self._clock()
-        authored = self._look_at_authored()
-        sources = scan.scan(self._root, "sources", self._directories)
-        suspects = [*_differing(self._authored, authored), *_differing(self._sources, sources)]
-        suspects += self._doubtful.difference(suspects)
-        gone = [*_gone(self._authored, authored), *_gone(self._sources, sources)]
+        authored = scan.scan(self._root, "topics", self._authored, {})
+        gone = self._look_at_core(authored)
+        authored.seen += len(gone)
+        sources = scan.scan(self._root, "sources", self._sources, self._directories)
+        suspects = {**authored.changed, **sources.changed, **dict.fromkeys(self._doubtful)}
+        gone += scan.gone(self._root, "topics", self._authored, authored)
+        gone += scan.gone(self._root, "sources", self._sources, sources)
         findings: dict[RelPath, Found | None] = {}
         for path in suspects:
             self._read(path, now, known(path), findings)
@@ -133,17 +135,20 @@ class Lookout:
                     self._directories.pop(directory, None)
                 directory = directory.rpartition("/")[0]
 
-    def _look_at_authored(self) -> Scan:
-        authored = scan.scan(self._root, "topics", {})
+    def _look_at_core(self, authored: Scan) -> list[RelPath]:
+        """Adds the core to what was found; the core itself when it is gone."""
+        known = self._authored.get(CORE)
         try:
             core = scan.look(self._root, CORE)
         except OSError as error:
             authored.odd.append((CORE, str(error)))
-            authored.kept.add("")
-        else:
-            if core is not None:
-                authored.files[CORE] = core
-        return authored
+            core = known
+        if core is None:
+            return [] if known is None else [CORE]
+        if core != known:
+            authored.changed[CORE] = core
+        authored.seen += known is not None
+        return []
 
     def _read(
         self, path: RelPath, now: int, known: str | None, findings: dict[RelPath, Found | None]
@@ -214,14 +219,3 @@ class Lookout:
             for path, reason in looked.unreadable:
                 self._meet(path, "unreadable", f"the directory cannot be read: {reason}")
         self.faults = tuple(sorted(self._met, key=lambda p: (p.path, p.line)))
-
-
-def _differing(known: Mapping[RelPath, Signature], looked: Scan) -> list[RelPath]:
-    return [path for path, signature in looked.files.items() if known.get(path) != signature]
-
-
-def _gone(known: Mapping[RelPath, Signature], looked: Scan) -> list[RelPath]:
-    files = looked.files
-    if not files and looked.kept and looked.kept == looked.directories.keys():
-        return []
-    return [path for path in known if path not in files and not looked.hides(path)]

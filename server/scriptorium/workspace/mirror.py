@@ -181,11 +181,15 @@ class Mirror:
 
     def recent(self) -> list[tuple[RelPath, BlockFacts]]:
         """The newest blocks of the workspace, oldest first, at most RECENT."""
-        # A block among the newest lies in a file whose own newest is among the newest of all files.
+        # A block among the newest lies in a file whose own newest is among the newest of all files;
+        # and where there are enough files, it is as new as the last of these.
+        leading = self.indexes.ranking[-RECENT:]
+        oldest = leading[0][0] if len(leading) == RECENT else ""
         order = sorted(
             indexes.newness(self.indexes, self.facts, path, ordinal, block)
-            for *_, path, _ in self.indexes.ranking[-RECENT:]
+            for *_, path, _ in leading
             for ordinal, block in enumerate(self.topic(path).blocks)
+            if max(block.times, default="") >= oldest
         )
         return [(path, self.topic(path).blocks[n]) for *_, path, n in order[-RECENT:]]
 

@@ -32,8 +32,10 @@ _COARSE_GRAIN_NS = 2_000_000_000
 class Scan:
     """What a walk over a tree found."""
 
-    files: dict[RelPath, Signature] = field(default_factory=dict)
-    """The Markdown files in the directories that were listed."""
+    changed: dict[RelPath, Signature] = field(default_factory=dict)
+    """The Markdown files that are not as known, among those in the directories that were listed."""
+    seen: int = 0
+    """How many of the known files there are, changed or not, in these directories."""
     directories: dict[str, Signature] = field(default_factory=dict)
     """Every directory there is, listed or not."""
     kept: set[str] = field(default_factory=set)
@@ -42,12 +44,6 @@ class Scan:
     """(directory, reason): what lies below is unknown, which is not the same as gone."""
     odd: list[tuple[str, str]] = field(default_factory=list)
     """(path, what it is): names that look like memory and are no regular file."""
-
-    def hides(self, path: str) -> bool:
-        """Whether `path` could exist without having been seen."""
-        return path.rpartition("/")[0] in self.kept or any(
-            path.startswith(f"{directory}/") for directory, _ in self.unreadable
-        )
 
 
 def signature(status: os.stat_result) -> Signature:
@@ -62,10 +58,13 @@ def settled(found: Signature, now_ns: int) -> Signature:
     return found if max(mtime, ctime) < now_ns - grain else UNSETTLED
 
 
-def scan(root: Path, top: str, unchanged: Mapping[str, Signature]) -> Scan:
-    """Every Markdown file below `top`, except in directories whose signature is as in `unchanged`.
+def scan(
+    root: Path, top: str, known: Mapping[RelPath, Signature], unchanged: Mapping[str, Signature]
+) -> Scan:
+    """The Markdown files below `top` that are not as `known`.
 
-    A directory's signature tells of files made, renamed and deleted in it, not of edits in place.
+    Directories whose signature is as in `unchanged` are not listed: it tells of files made, renamed
+    and deleted there, not of edits in place.
     """
     found = Scan()
     base = str(root)
@@ -78,18 +77,32 @@ def scan(root: Path, top: str, unchanged: Mapping[str, Signature]) -> Scan:
             if not stat.S_ISDIR(status.st_mode):
                 found.odd.append((directory, _kind(status.st_mode)))
                 continue
-            found.directories[directory] = known = signature(status)
-            if unchanged.get(directory) == known:
+            found.directories[directory] = now = signature(status)
+            if unchanged.get(directory) == now:
                 found.kept.add(directory)
                 waiting += children.get(directory, ())
             else:
-                waiting += _list(base, directory, found)
+                waiting += _list(base, directory, known, found)
         except FileNotFoundError:
             continue
         except OSError as error:
             found.directories.pop(directory, None)
             found.unreadable.append((directory, _reason(error)))
     return found
+
+
+def gone(root: Path, top: str, known: Mapping[RelPath, Signature], found: Scan) -> list[RelPath]:
+    """The known files below `top` that are no longer there, after a scan has `found` the rest."""
+    if found.seen == len(known) or (found.kept and found.kept == found.directories.keys()):
+        return []
+    there = scan(root, top, {}, {})
+    hidden = tuple(f"{directory}/" for directory, _ in there.unreadable)
+    below = f"{top}/"
+    return [
+        path
+        for path in known
+        if path.startswith(below) and path not in there.changed and not path.startswith(hidden)
+    ]
 
 
 def look(root: Path, path: str) -> Signature | None:
@@ -159,37 +172,43 @@ def read(root: Path, path: str, now_ns: int) -> tuple[bytes, Signature] | None:
     return content, settled(after, now_ns) if whole else UNSETTLED
 
 
-def _list(base: str, directory: str, found: Scan) -> list[str]:
+def _list(base: str, directory: str, known: Mapping[RelPath, Signature], found: Scan) -> list[str]:
     """Adds the directory's files to `found`; gives the directories in it."""
-    below = []
+    below: list[str] = []
     with os.scandir(f"{base}/{directory}") as entries:
         for entry in entries:
             name = entry.name
+            path = RelPath(f"{directory}/{name}")
             if name[0] == ".":
                 continue
-            path = f"{directory}/{name}"
             if name.endswith(".md"):
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                mode = status.st_mode
-                if stat.S_ISREG(mode):
-                    found.files[RelPath(path)] = (
-                        status.st_size,
-                        status.st_mtime_ns,
-                        status.st_ctime_ns,
-                        status.st_ino,
-                    )
-                elif stat.S_ISDIR(mode):
-                    below.append(path)
-                else:
-                    found.odd.append((path, _kind(mode)))
+                # Written out: this runs for every file of memory, before each answer.
+                now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+                if known.get(path) == now:
+                    found.seen += 1
+                elif _is_new(path, status.st_mode, below, found):
+                    found.changed[path] = now
+                    found.seen += path in known
             elif entry.is_dir(follow_symlinks=False):
                 below.append(path)
             elif entry.is_symlink():
                 found.odd.append((path, "a symbolic link"))
     return below
+
+
+def _is_new(path: RelPath, mode: int, below: list[str], found: Scan) -> bool:
+    """Whether a name that ends in `.md` is a file, which is then not as it was known."""
+    if stat.S_ISREG(mode):
+        return True
+    if stat.S_ISDIR(mode):
+        below.append(path)
+    else:
+        found.odd.append((path, _kind(mode)))
+    return False
 
 
 def _children(directories: Mapping[str, Signature]) -> dict[str, list[str]]:

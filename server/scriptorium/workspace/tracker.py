@@ -20,7 +20,8 @@ from scriptorium.workspace.catalog import Catalog, FileRow, ViewRow
 from scriptorium.workspace.facts import Stored, encode
 from scriptorium.workspace.lookout import Findings, Found, Lookout
 from scriptorium.workspace.mirror import EMPTY, Entry, Gone, Mirror
-from scriptorium.workspace.scan import UNSETTLED, Signature
+from scriptorium.workspace.scan import UNSETTLED
+from scriptorium.workspace.view_files import Known
 
 _NO_OVERLAY: Mapping[str, bytes | None] = {}
 _CONFIRMED = 100
@@ -106,8 +107,7 @@ class Tracker:
         self.mirror: Mirror = EMPTY
         self.history: dict[Revision, int] = {}
         """The sequence at which each revision was seen last."""
-        self.views: dict[RelPath, tuple[str | None, Signature]] = {}
-        """The views as they were last installed: digest and signature."""
+        self.views = Known()
         self._surviving(self._load)
 
     def _surviving(self, work: Callable[[], None]) -> None:
@@ -153,7 +153,7 @@ class Tracker:
                 changes[row.path] = Entry(row.digest, row.size, facts, row.sequence)
         self.history.update(self._catalog.revisions(since))
         for view in self._catalog.views(self._views_seen):
-            self.views[view.path] = (view.digest, view.signature)
+            self.views.know(view.path, view.digest, view.signature)
             self._views_seen = max(self._views_seen, view.sequence)
         self.mirror = self.mirror.changed(changes)
 
@@ -206,10 +206,13 @@ class Tracker:
                 )
 
     def _put_views(self, views: Mapping[RelPath, str | None], number: int) -> None:
+        rows = []
         for path, digest in views.items():
-            self.views[path] = (digest, scan.installed(self._root, path, self._clock()))
+            signature = scan.installed(self._root, path, self._clock())
+            self.views.know(path, digest, signature)
+            rows.append(ViewRow(path, number, digest, signature))
         self._views_seen = number
-        self._catalog.put_views(ViewRow(p, number, *self.views[p]) for p in views)
+        self._catalog.put_views(rows)
 
 
 def _numbered(mirror: Mirror, findings: Findings, number: int) -> dict[RelPath, Entry | Gone]:

@@ -10,7 +10,6 @@ What an update costs grows with what it changes. Must not read the clock."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -97,9 +96,8 @@ def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResu
 def rebuild_views(workspace: Workspace) -> tuple[RelPath, ...]:
     """Every view shows what the files say; the paths of those that had to be written."""
     with workspace.writing() as snapshot:
-        plan = view_files.plan(
-            workspace.root, snapshot.mirror, {}, rendering.every_key(snapshot.mirror), 0
-        )
+        keys = rendering.every_key(snapshot.mirror)
+        plan = view_files.plan(workspace.root, snapshot.mirror, view_files.Known(), keys)
         journal.commit(workspace.layout, plan.changes)
         with workspace.tracking() as tracker:
             tracker.installed({}, plan.digests, planned=snapshot.sequence, blocked=plan.blocked)
@@ -183,7 +181,7 @@ def _install(
     with workspace.tracking() as tracker:
         after = tracker.after(findings)
         keys = {*tracker.stale(), *rendering.touched(snapshot.mirror, after, [*findings])}
-        views = view_files.plan(workspace.root, after, tracker.views, keys, time.time_ns())
+        views = view_files.plan(workspace.root, after, tracker.views, keys)
     memory = [_change(p, draft.before[p], content) for p, content in draft.contents.items()]
     changes = [*memory, *views.changes, *_runtime_changes(snapshot, runtime)]
     journal.commit(workspace.layout, changes, meta={"time": now.isoformat()})

@@ -7,8 +7,7 @@ should be is not written. Only files with the name of a view are touched: what e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scriptorium.format.model import RelPath
@@ -20,8 +19,22 @@ from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
 from scriptorium.workspace.scan import Signature
 
-type Known = Mapping[RelPath, tuple[str | None, Signature]]
-"""The views as they were last installed: digest (None: removed) and signature."""
+
+@dataclass(slots=True)
+class Known:
+    """The views as they were last installed, or found to be right."""
+
+    digests: dict[RelPath, str] = field(default_factory=dict)
+    signatures: dict[RelPath, Signature] = field(default_factory=dict)
+
+    def know(self, path: RelPath, digest_: str | None, signature: Signature) -> None:
+        """The view has that digest; None: there is no such view."""
+        if digest_ is None:
+            self.digests.pop(path, None)
+            self.signatures.pop(path, None)
+        else:
+            self.digests[path] = digest_
+            self.signatures[path] = signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,47 +48,45 @@ class Plan:
     """What each of them will be, also where nothing has to be written; None: no file."""
 
 
-def plan(root: Path, after: Mirror, known: Known, keys: set[str], now_ns: int) -> Plan:
+def plan(root: Path, after: Mirror, known: Known, keys: set[str]) -> Plan:
     """The changes after which the views show `after`.
 
     `keys` are the views that may have changed since the `known` ones were installed; EVERYTHING
-    among them means that nothing is known of the disk. Views whose signature is not the known one
-    join them."""
-    disk = _on_disk(root)
-    moved = {p for p in disk.keys() | known.keys() if disk.get(p) != _signature(known, p)}
-    contents = {path: _read(root, path, now_ns) for path in moved if path in disk}
+    among them means that nothing is known of the disk. Views that are not as known join them.
+    """
+    found = {path: _digest(_read(root, path)) for path in _moved(root, known)}
     wanted = set(keys)
-    for path in moved:
-        was = known[path][0] if path in known else None
-        if was != _digest(contents.get(path)):
-            wanted |= {key for key in (rendering.key_of(path),) if key}
+    for path, now in found.items():
+        key = rendering.key_of(path)
+        if key is not None and now != known.digests.get(path):
+            wanted.add(key)
     if EVERYTHING in keys:
         wanted |= rendering.every_key(after)
     wanted.discard(EVERYTHING)
-    digests = {path: _digest(contents.get(path)) for path in moved}
-    before = digests | {path: known[path][0] for path in disk if path not in moved}
+    digests = dict(found)
     changes = []
     blocked = set()
     for key in sorted(wanted):
         path = rendering.path_of(key)
         content = _content(after, key)
-        if _digest(content) == before.get(path):
-            digests[path] = before.get(path)
+        before = found[path] if path in found else known.digests.get(path)
+        if _digest(content) == before:
+            digests[path] = before
         elif scan.obstacle(root, path):
             blocked.add(key)
         else:
             digests[path] = _digest(content)
-            changes.append(Change(path, before.get(path), content))
+            changes.append(Change(path, before, content))
     return Plan(tuple(changes), frozenset(blocked), digests)
 
 
 def differing(root: Path, mirror: Mirror) -> list[tuple[RelPath, str]]:
     """(path, how) for every view on disk that a full rebuild would write otherwise."""
-    disk = _on_disk(root)
+    disk = set(_moved(root, Known()))
     expected = {rendering.path_of(key): key for key in rendering.every_key(mirror)}
-    found = [(path, "shows nothing that the topics say") for path in disk.keys() - expected.keys()]
+    found = [(path, "shows nothing that the topics say") for path in disk - expected.keys()]
     for path, key in expected.items():
-        content = _read(root, path, 0) if path in disk else None
+        content = _read(root, path) if path in disk else None
         wanted = _content(mirror, key)
         if content is None and wanted == _content(EMPTY, key):
             continue  # a workspace that was never updated has no empty views
@@ -84,34 +95,30 @@ def differing(root: Path, mirror: Mirror) -> list[tuple[RelPath, str]]:
     return sorted(found)
 
 
+def _moved(root: Path, known: Known) -> list[RelPath]:
+    """The views whose file is not known by its signature, or is gone."""
+    signatures = known.signatures
+    timeline = scan.scan(root, "timeline", signatures, {})
+    moved = [path for path in timeline.changed if rendering.key_of(path)]
+    for path in (RECENT_PATH, RELATIONS_PATH):
+        try:
+            now = scan.look(root, path)
+        except OSError:
+            continue
+        timeline.seen += path in signatures
+        if now != signatures.get(path):
+            moved.append(path)
+    return moved + scan.gone(root, "timeline", signatures, timeline)
+
+
 def _content(mirror: Mirror, key: str) -> bytes | None:
     text = rendering.render(mirror, key)
     return None if text is None else text.encode("utf-8")
 
 
-def _on_disk(root: Path) -> dict[RelPath, Signature]:
-    """The view files there are."""
-    found = scan.scan(root, "timeline", {}).files
-    views = {path: signature for path, signature in found.items() if rendering.key_of(path)}
-    for path in (RECENT_PATH, RELATIONS_PATH):
-        try:
-            signature = scan.look(root, path)
-        except OSError:
-            continue
-        if signature is not None:
-            views[path] = signature
-    return views
-
-
-def _signature(known: Known, path: RelPath) -> Signature | None:
-    """The signature by which the file is known; None where there is to be no file."""
-    digest_, signature = known.get(path, (None, scan.UNSETTLED))
-    return None if digest_ is None else signature
-
-
-def _read(root: Path, path: RelPath, now_ns: int) -> bytes | None:
+def _read(root: Path, path: RelPath) -> bytes | None:
     try:
-        content = scan.read(root, path, now_ns)
+        content = scan.read(root, path, 0)
     except OSError:
         return None
     return None if content is None else content[0]
