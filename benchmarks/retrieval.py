@@ -1,13 +1,14 @@
-"""How much of the evidence a search finds: LoCoMo, every dialogue turn one source, beside what others do.
+"""How much of the evidence a search finds: LoCoMo, each turn one source, beside what others do.
 
     python benchmarks/retrieval.py locomo.json [--embedding-url U --embedding-model M]
                                    [--json out.json] [--plot out.svg]
 
-Each conversation becomes a workspace of its own: its turns are archived by the package's transaction as a
-user's client would send them (`Speaker: text`, a shared picture's caption in brackets, the session's
-time), and each question is searched for as it stands. R@k is the share of a question's evidence turns among
-the first k hits, averaged over questions; hit@10 the share of questions with any of them. Questions
-without evidence in the conversation are left out. Measured in the same run over the same texts:
+Each conversation becomes a workspace of its own: its turns are archived by the package's
+transaction as a user's client would send them (`Speaker: text`, a shared picture's caption in
+brackets, the session's time), and each question is searched for as it stands. R@k is the share of a
+question's evidence turns among the first k hits, averaged over questions; hit@10 the share of
+questions with any of them. Questions without evidence in the conversation are left out. Measured in
+the same run over the same texts:
 
 - `rank_bm25`: BM25Okapi over lower-case words, the library as it comes;
 - `FTS5`: SQLite, porter stemming, the question's words joined by OR, its own bm25();
@@ -15,10 +16,10 @@ without evidence in the conversation are left out. Measured in the same run over
 
 The data (CC BY-NC 4.0) is read from the path given and belongs in no repository.
 
-Sensitivity: the search has no constant that was fitted to these questions. Context fades by ½ a step over 3
-steps; R@10 stays within one point for fading by 0.4 to 0.7 and for 2 to 4 steps, for k1 from 1.2 to
-2 and b from 0.5 to 0.9 (the library's 1.5 and 0.75 are used), and for texts with or without the
-speaker's name.
+Sensitivity: the search has no constant that was fitted to these questions. Context fades by ½ a
+step over 3 steps; R@10 stays within one point for fading by 0.4 to 0.7 and for 2 to 4 steps, for k1
+from 1.2 to 2 and b from 0.5 to 0.9 (the library's 1.5 and 0.75 are used), and for texts with or
+without the speaker's name.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def conversations(path: Path) -> Iterator[Conversation]:
         turns = []
         numbers = (int(key[8:]) for key in talk if re.fullmatch(r"session_\d+", key))
         for session in sorted(numbers):
-            at = datetime.strptime(talk[f"session_{session}_date_time"], "%I:%M %p on %d %B, %Y")
-            when = at.replace(tzinfo=UTC).isoformat()
+            said = f"{talk[f'session_{session}_date_time']} +0000"
+            when = datetime.strptime(said, "%I:%M %p on %d %B, %Y %z").isoformat()
             for turn in talk[f"session_{session}"]:
                 caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
                 text = f"{turn['speaker']}: {turn['text']}{caption}"
@@ -158,7 +159,9 @@ def _batches(turns: Sequence[Turn]) -> Iterator[tuple[int, Sequence[Turn]]]:
 def ours(index: Index, places: dict[str, int], method: Method, endpoint: Endpoint | None) -> Finder:
     """The package's own search; embeddings are waited for once."""
     if method != "bm25":
-        while index.search("warm up", method=method, embedder=endpoint).partial:
+        while made := index.search("warm up", method=method, embedder=endpoint).partial:
+            if made.error:
+                raise SystemExit(made.error)
             index.settle()
 
     def find(question: str) -> list[int]:
@@ -268,10 +271,7 @@ def table(results: Sequence[Result]) -> str:
     ]
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
     lines = [
-        "  ".join(
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
         for row in (head, *rows)
     ]
     return "\n".join(lines) + f"\n{results[0].questions} questions; the categories are R@10"

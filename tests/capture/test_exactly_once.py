@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from tests.workspace import crash
 from scriptorium.capture import clients, ingest, pending
 from scriptorium.capture.child import Answered, Failed, Result, Usage
 from scriptorium.capture.clients import Client
+from scriptorium.errors import ScriptoriumError
 from scriptorium.workspace.layout import Layout
 
 FULL = os.environ.get("SCRIPTORIUM_FULL") == "1"
@@ -143,6 +146,30 @@ def test_killed_while_setting_aside_or_bringing_back_nothing_is_lost(
                 patched.setattr(clients, "ask", answer_in_process)
                 desk.ingest(retry=True, force=True)
             assert_everything_once(desk)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_disk_that_fails_at_any_step_loses_and_doubles_nothing(
+    tmp_path: Path, script: Script
+) -> None:
+    def fresh(name: str) -> tuple[Desk, Session]:
+        desk = Desk.made(tmp_path / name, Clock(), script)
+        return desk, two_turns(desk)
+
+    def act(root: Path) -> None:
+        desk = Desk(root, Clock(), script)
+        desk.ingest(desk.session(), token_threshold=1)
+
+    fresh("counted")
+    steps = steps_that_write(act, tmp_path / "counted")
+    for step in steps if FULL else steps[::4]:
+        desk, session = fresh(f"failed-{step}")
+        full = crash.Saboteur(step, crash.failing(errno.ENOSPC), lasting=True)
+        with suppress(OSError, ScriptoriumError), crash.sabotaged(full):
+            act(desk.home)
+        desk.clock.move(days=1)
+        desk.ingest(session, force=True)
+        assert_everything_once(desk)
 
 
 def test_a_workspace_that_lost_its_lists_does_not_take_the_same_messages_again(desk: Desk) -> None:

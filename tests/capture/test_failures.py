@@ -148,6 +148,20 @@ def test_a_file_that_a_person_broke_does_not_hold_up_memory(desk: Desk) -> None:
     assert len(desk.script.calls) == 1
 
 
+@pytest.mark.parametrize("name", ["topics/facts/a.md"])
+def test_a_file_that_is_not_utf_8_does_not_hold_up_memory(desk: Desk, name: str) -> None:
+    pending_desk(desk)
+    place = desk.root / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(b"# A\n\n\xff\xfe\n")
+    item = {"topic": "topics/facts/a.md", "heading": "x", "text": "A fact.", "time": "2026"}
+    answer = {"additions": [{**item, "messages": [1]}], "revisions": [], "core": ["A line."]}
+    desk.script.moods(json.dumps(answer))
+    assert desk.ingest(force=True).outcome == "written"
+    assert place.read_bytes() == b"# A\n\n\xff\xfe\n"
+    assert sorted(desk.contents().values()) == ["FACT-a", "FACT-b"]
+
+
 # --- spend
 
 
@@ -170,7 +184,11 @@ def test_the_days_cap_holds_and_ends_with_the_day(desk: Desk) -> None:
     assert (report.outcome, report.batches) == ("capped", 1)
     assert desk.ingest(daily_usd=0.115).outcome == "capped"
     assert len(desk.script.calls) == 1
+    assert "ingest.daily_usd" in (ingest.status(desk.root, desk.clock.now()).last_error or "")
+    log = (desk.root / ".scriptorium" / "ingest.log").read_text(encoding="utf-8")
+    assert log.count("ingest.daily_usd") == 1
     desk.clock.move(days=1)
+    assert ingest.status(desk.root, desk.clock.now()).last_error is None
     assert desk.ingest(daily_usd=0.115).outcome == "written"
     assert len(desk.script.calls) == 2
 

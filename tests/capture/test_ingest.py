@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.capture.desk import NOON, TRANSCRIPTS, Desk, filler
 
 from scriptorium.capture import area, ingest
 from scriptorium.workspace.layout import Layout
-from tests.capture.desk import NOON, TRANSCRIPTS, Desk, filler
 
 SERVER = Path(ingest.__file__).parents[2]
 
@@ -282,3 +282,16 @@ def test_status_of_a_workspace_without_capture_is_empty(tmp_path: Path) -> None:
     status = ingest.status(tmp_path, NOON)
     assert (status.pending_tokens, status.last_run, status.set_aside) == (0, None, 0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_why_an_ingest_stopped_stands_in_the_log(desk: Desk) -> None:
+    session = desk.session()
+    session.turn("q", "a")
+    desk.ingest(session)
+    pool = desk.root / ".scriptorium" / "ingest" / "pending.jsonl"
+    pool.unlink()
+    pool.mkdir()
+    with pytest.raises(IsADirectoryError):
+        desk.ingest(session)
+    log = (desk.root / ".scriptorium" / "ingest.log").read_text(encoding="utf-8")
+    assert "stopped: IsADirectoryError" in log

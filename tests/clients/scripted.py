@@ -52,6 +52,9 @@ class Service:
             step = self._choose(body)
         return step(body) if callable(step) else step
 
+    def is_aside(self, body: Body) -> bool:
+        return any(applies(body) for applies, _ in self.aside)
+
     def _choose(self, body: Body) -> Step:
         for applies, step in self.aside:
             if applies(body):

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.clients.anthropic_api import AnthropicApi, call, last_result, say, tools
 from tests.clients.claude_code import TOOLS, ClaudeCode
+from tests.clients.patience import wait_for
+from tests.clients.residence import PATCH, SOURCE
 from tests.clients.scripted import texts
-
-PATCH = """--- /dev/null
-+++ b/topics/personal/residence.md
-@@ -0,0 +1,7 @@
-+# Residence
-+
-+## Where the user lives
-+
-+The user moved to Pudong.[^new-evidence-move] ^new-block-home
-+
-+[^new-evidence-move]: Time: `2026-08-03`; Sources: new-source-move
-"""
-SOURCE = {
-    "label": "new-source-move",
-    "role": "user",
-    "content": "I have moved to Pudong.",
-    "observed_at": "2026-08-03T10:30:00+08:00",
-}
 
 
 @pytest.fixture
@@ -58,13 +44,6 @@ def save(request, **changes):
         "sources": [SOURCE],
     }
     return call("memory_update", **(arguments | changes))
-
-
-def wait_for(condition, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_the_plugin_is_valid_and_the_public_directory_would_take_it(claude, root):
@@ -158,10 +137,7 @@ def is_writer(request) -> bool:
 
 def write_once(request):
     """The writer's answer: one fact, then an end."""
-    if any(
-        isinstance(message["content"], list) and "tool_result" in str(message["content"])
-        for message in request["messages"]
-    ):
+    if "tool_result" in json.dumps(request["messages"]):
         return say("Done.")
     fact = {
         "topic": "topics/personal/cat.md",
@@ -283,13 +259,19 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(cl
     assert topic.read_bytes() == before
 
 
-def test_the_catalogue_that_is_added_as_a_file_installs_the_public_repository(claude, repository):
-    catalogue = claude.home / "catalogue" / "marketplace.json"
-    catalogue.parent.mkdir()
-    catalogue.write_bytes((repository.work / "marketplace.json").read_bytes())
-    claude.install(catalogue)
+@pytest.mark.parametrize("added_as", ["address", "file"])
+def test_the_top_catalogue_installs_the_public_repository(claude, repository, tmp_path, added_as):
+    # A file has to lie in a folder of this name: elsewhere the client installs, but does not load.
+    folder = tmp_path / "catalogue" / ".claude-plugin"
+    folder.mkdir(parents=True)
+    (folder / "marketplace.json").write_bytes((repository.work / "marketplace.json").read_bytes())
+    serve = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/marketplace.json"
+        claude.install(address if added_as == "address" else folder / "marketplace.json")
+        server.shutdown()
     claude.warm(repository.work)
-    assert "scriptorium" in claude.run("plugin", "list")
     claude.api.steps = [call("memory_status"), say("Hello.")]
     claude.ask("Hello")
     assert results(claude)[0]["ok"]

@@ -82,3 +82,12 @@ def test_a_region_stands_in_the_text_where_it_says(text: str, prefix: str) -> No
         there = whole[region.start : region.start + len(region.text)]
         assert len(there) == len(region.text)
         assert all(r in (t, " ", "\n") for t, r in zip(there, region.text, strict=True))
+
+
+def test_the_links_of_a_block_that_moved_alone_are_those_of_its_old_file() -> None:
+    text = "[s](../d.md#^e).[^1] ^own\n\n[s](../d.md#^e).[^1] ^91ab03fe\n"
+    there = {RelPath("topics/d.md")}
+    made = links.rewrite_links(
+        text, A, A, {}, exists=there.__contains__, came={X: RelPath("topics/work/f.md")}
+    )
+    assert made == "[s](../d.md#^e).[^1] ^own\n\n[s](d.md#^e).[^1] ^91ab03fe\n"

@@ -227,3 +227,43 @@ def test_any_text_is_taken(text: str) -> None:
     named = text.replace("id", "new-block-x").replace("e-1", "new-evidence-y")
     result = made({A: named, B: f"{named}\n{DEFINITION}"})
     assert set(result.texts) == {A, B}
+
+
+ANCHORED = f"../sources/claude-code/cc9f.md#{ids.anchor(MOVE)}"
+MENTIONS = {
+    "bare": ("They said so (new-source-move).", f"They said so ({LINK})."),
+    "link": ("See [the words](new-source-move).", f"See [the words]({ANCHORED})."),
+    "link of itself": ("[new-source-move](new-source-move)", LINK),
+    "in a link's text": ("[new-source-move](https://a.b)", "[new-source-move](https://a.b)"),
+    "in brackets": ("Said in [new-source-move].", f"Said in {LINK}."),
+    "code": ("`new-source-move`", "`new-source-move`"),
+    "unknown": ("new-source-moved a-new-source-move", "new-source-moved a-new-source-move"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MENTIONS.values(), ids=MENTIONS)
+def test_a_source_that_prose_names_becomes_a_link(text: str, expected: str) -> None:
+    result = made({A: f"# T\n\n{text}\n", CORE: f"# Core\n\n{text}\n"})
+    assert result.texts[A] == f"# T\n\n{expected}\n"
+    assert result.texts[CORE] == f"# Core\n\n{expected}\n".replace("../sources", "sources")
+
+
+def test_core_may_cite_new_evidence_and_keeps_its_own_footnotes() -> None:
+    text = f"Lives in Pudong.[^new-evidence-m] Likes tea.[^1]\n\n[^1]: A note.\n{DEFINITION}"
+    result = made({CORE: text}, {CORE: "Likes tea.\n"})
+    evidence = result.evidence_ids["new-evidence-m"]
+    assert result.problems == ()
+    assert result.texts[CORE] == text.replace("new-evidence-m", evidence).replace(
+        "new-source-move", LINK.replace("../", "")
+    )
+
+
+def test_core_cannot_cite_new_evidence_that_nothing_defines() -> None:
+    assert rules(made({CORE: "# C\n\nLives there.[^new-evidence-m]\n"}).problems) == [
+        (CORE, 3, "undefined-evidence")
+    ]
+
+
+def test_a_definition_may_link_to_the_label_of_a_source() -> None:
+    text = RESIDENCE.replace("Sources: new-source-move", "Sources: [the words](new-source-move)")
+    assert f"Sources: {LINK}\n" in str(made({A: text}).texts[A])

@@ -126,6 +126,11 @@ def test_init_over_a_file_is_refused(run: Run, tmp_path: Path) -> None:
     assert run("init", "file").returncode == 2
 
 
+def test_init_of_an_empty_path_is_refused(run: Run, tmp_path: Path) -> None:
+    assert run("init", "").returncode == 2
+    assert not (tmp_path / "core.md").exists()
+
+
 def test_validate_passes_what_memory_update_wrote(run: Run, residence: Remembered) -> None:
     done = run("validate", "--workspace", str(residence.root))
     assert done.returncode == 0, done.stdout
@@ -280,11 +285,12 @@ def test_demo_runs_the_whole_loop_and_leaves_nothing(
 def test_demo_fails_when_the_server_does(
     run: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    blocked = tmp_path / "blocked"
-    blocked.mkdir()
-    (blocked / "sqlite3.py").write_text("raise ImportError('not here')\n")
-    done = run("demo", PYTHONPATH=str(blocked))
+    dying = "import sys\nif 'mcp' in sys.orig_argv:\n    raise SystemExit(3)\n"
+    (tmp_path / "sitecustomize.py").write_text(dying)
+    done = run("demo", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
+    assert "✗ " in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -295,30 +301,42 @@ def test_the_hook_s_ingest_is_silent_and_never_fails(run: Run, stdin: str) -> No
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_the_hook_s_ingest_holds_a_turn_until_there_is_enough(
-    run: Run, environment: dict[str, str], tmp_path: Path
-) -> None:
-    transcript = tmp_path / "t.jsonl"
+def _transcript(folder: Path) -> Path:
+    """A session of one turn."""
     row = {
         "type": "user",
         "uuid": "u-1",
         "sessionId": "s-1",
         "timestamp": "2026-08-03T10:30:00Z",
-        "cwd": str(tmp_path),
+        "cwd": str(folder),
         "isSidechain": False,
-        "userType": "external",
         "origin": {"kind": "human"},
         "message": {"role": "user", "content": "I have moved to Pudong."},
     }
-    transcript.write_text(json.dumps(row) + "\n")
-    turn = {"session_id": "s-1", "transcript_path": str(transcript), "cwd": str(tmp_path)}
-    done = run("ingest", "--hook", stdin=json.dumps(turn))
+    file = folder / "t.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    return file
+
+
+def test_the_hook_s_ingest_holds_a_turn_until_there_is_enough(
+    run: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    turn = {"session_id": "s-1", "transcript_path": str(_transcript(tmp_path))}
+    done = run("ingest", "--hook", stdin=json.dumps({**turn, "cwd": str(tmp_path)}))
     assert (done.returncode, done.stdout) == (0, "")
     root = Path(environment["HOME"]) / ".scriptorium" / "memory"
     answer = json.loads(run("status", "--workspace", str(root), "--json").stdout)
     assert answer["data"]["ingest"]["pending_tokens"] > 0
     preview = json.loads(run("ingest", "--dry-run", "--force", "--json").stdout)
     assert preview["outcome"] == "dry-run"
+    assert "I have moved to Pudong." in run("ingest", "--dry-run", "--force").stdout
+
+
+def test_backfill_reads_each_transcript_once(run: Run, tmp_path: Path) -> None:
+    _transcript(tmp_path)
+    first = json.loads(run("ingest", "--backfill", str(tmp_path), "--json").stdout)
+    again = json.loads(run("ingest", "--backfill", str(tmp_path), "--json").stdout)
+    assert (first["added"], again["added"]) == (1, 0)
 
 
 def test_ingest_without_anything_pending_costs_nothing(run: Run, tmp_path: Path) -> None:

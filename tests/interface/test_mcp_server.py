@@ -153,6 +153,9 @@ def test_an_unforeseen_exception_tells_no_path_and_is_logged(
 
     _talk(remembered, talk)
     log = remembered.root / ".scriptorium" / "server.log"
+    log.write_bytes(b"x" * (2 << 20))
+    _talk(remembered, talk)
+    assert log.stat().st_size < 100_000, "a log begins anew when it has grown too long"
     assert "/home/secret/place" in log.read_text(encoding="utf-8")
 
 

@@ -183,24 +183,24 @@ def test_forty_calls_at_once_are_all_answered(server: Server) -> None:
     assert all(answers[n]["result"]["structuredContent"]["ok"] for n in numbers)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "not json",
-        "{}",
-        "[]",
-        "null",
-        '{"jsonrpc": "2.0"}',
-        '{"a": "\\ud800"}',
-        "\x00",
-        "{" * 5000,
-    ],
-    ids=range(9),
+GARBAGE = (
+    "",
+    "not json",
+    "{}",
+    "[]",
+    "null",
+    '{"jsonrpc": "2.0"}',
+    '{"a": "\\ud800"}',
+    "\x00",
+    "{" * 5000,
+    '{"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"arguments": []}}',
 )
-def test_a_garbage_line_is_survived(server: Server, line: str) -> None:
-    server.write(line)
-    assert server.call("memory_status")["ok"]
+
+
+def test_garbage_lines_are_survived(server: Server) -> None:
+    for line in GARBAGE:
+        server.write(line)
+        assert server.call("memory_status")["ok"], line[:40]
 
 
 def test_nothing_but_the_protocol_is_on_stdout(server: Server) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from scriptorium.interface.arguments import Source
+from scriptorium.workspace import transaction
 
 from .conftest import MOVE, Layered, Remembered, creation, digest, topic
 
@@ -183,3 +184,88 @@ def test_sources_reach_the_transaction_as_they_were_given(remembered: Remembered
         source.content,
         None,
     )
+
+
+def test_source_that_only_core_cites_is_linked_from_it(remembered: Remembered) -> None:
+    patch = (
+        "--- a/core.md\n+++ b/core.md\n@@ -1 +1,5 @@\n # Core memory\n+\n"
+        "+The user moved, in [their words](new-source-move); new-source-move.[^new-evidence-m]\n"
+        "+\n+[^new-evidence-m]: Time: `2026`; Sources: new-source-move\n"
+    )
+    data = remembered.update(patch, MOVE)
+    core = (remembered.root / "core.md").read_text(encoding="utf-8")
+    assert "new-" not in core
+    assert core.count(data["source_ids"]["new-source-move"]) == 2
+    assert core.count(data["evidence_ids"]["new-evidence-m"]) == 2
+    assert transaction.validate(remembered.memory.workspace(remembered.memory.layers.default)) == []
+
+
+def test_a_missing_source_that_core_cites_is_refused(remembered: Remembered) -> None:
+    patch = (
+        "--- a/core.md\n+++ b/core.md\n@@ -1 +1,5 @@\n # Core memory\n+\n+Moved.[^new-evidence-m]\n"
+        "+\n+[^new-evidence-m]: Time: `2026`; Sources: new-source-none\n"
+    )
+    error = remembered.refused("memory_update", base_revision=remembered.revision, patch=patch)
+    assert error["code"] == "MISSING_SOURCE"
+
+
+def test_labels_of_sources_may_be_words_of_any_script(remembered: Remembered) -> None:
+    text = topic("住所", "用户住在浦东。", "new-source-信")
+    data = remembered.update(creation("topics/住所.md", text), {**MOVE, "label": "new-source-信"})
+    assert set(data["source_ids"]) == {"new-source-信"}
+    assert set(data["block_ids"]) == {"new-block-住所"}
+
+
+def _residence(memory: Remembered) -> tuple[str, str]:
+    """The text of the topic, and its block's id."""
+    text = (memory.root / PATH).read_text(encoding="utf-8")
+    found = re.search(r"\^([0-9a-f]{8})$", text, re.MULTILINE)
+    assert found
+    return text, found[1]
+
+
+def _deletion(path: str, text: str) -> str:
+    removed = "".join(f"-{line}\n" for line in text.splitlines())
+    return f"--- a/{path}\n+++ /dev/null\n@@ -1,{len(text.splitlines())} +0,0 @@\n{removed}"
+
+
+def test_core_follows_a_topic_that_moves(residence: Remembered) -> None:
+    text, block = _residence(residence)
+    core = "--- a/core.md\n+++ b/core.md\n@@ -1 +1,3 @@\n # Core memory\n+\n+[home]({}#^{})\n"
+    residence.update(core.format(PATH, block))
+    residence.update(_deletion(PATH, text) + creation("topics/home/where.md", text))
+    assert f"(topics/home/where.md#^{block})" in (residence.root / "core.md").read_text()
+
+
+@pytest.mark.parametrize("core", ["not text", "a folder"])
+def test_a_core_that_cannot_be_read_stops_no_update_elsewhere(
+    residence: Remembered, core: str
+) -> None:
+    file = residence.root / "core.md"
+    if core == "not text":
+        file.write_bytes(b"\xff\xfe")
+    else:
+        file.unlink()
+        file.mkdir()
+    residence.update(_deletion(PATH, _residence(residence)[0]))
+    residence.update(creation("topics/b.md", topic("b", "Another.")), MOVE)
+
+
+def test_the_links_of_a_block_that_moves_alone_lead_where_they_led(residence: Remembered) -> None:
+    old, block = _residence(residence)
+    there = creation("topics/b.md", topic("b", f"See [home](personal/residence.md#^{block})."))
+    data = residence.update(there, MOVE)
+    text = (residence.root / "topics/b.md").read_text(encoding="utf-8")
+    line, definition = text.splitlines()[4], text.splitlines()[6]
+    moved = creation("topics/deep/er/c.md", f"# C\n\n{line}\n\n{definition}\n")
+    residence.update(_deletion("topics/b.md", text) + moved)
+    moved = (residence.root / "topics/deep/er/c.md").read_text(encoding="utf-8")
+    back = (
+        f"--- a/{PATH}\n+++ b/{PATH}\n@@ -5 +5,3 @@\n {old.splitlines()[4]}\n \n"
+        f"+{moved.splitlines()[2]}\n+\n {old.splitlines()[6]}\n"
+        f"+{moved.splitlines()[4]}\n"
+    )
+    residence.update(back + _deletion("topics/deep/er/c.md", moved))
+    text = _residence(residence)[0]
+    assert data["block_ids"]["new-block-b"] in text
+    assert f"(residence.md#^{block})" in text

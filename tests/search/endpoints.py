@@ -86,8 +86,11 @@ def serving() -> Iterator[Server]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
             pass
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.handle_error = lambda request, client_address: None  # type: ignore[method-assign]
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Clients that gave up are no news."""
+
+    httpd = Quiet(("127.0.0.1", 0), Handler)
     server = Server(f"http://127.0.0.1:{httpd.server_port}")
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -18,9 +18,35 @@ from scriptorium.workspace.memory import Workspace
 QUERIES = int(os.environ.get("SCRIPTORIUM_QUERIES", "300"))
 
 SYNTAX = [
-    *('"', '""', "'", "*", "tea*", "^tea", "NEAR(tea milk, 3)", "tea AND", "OR NOT", "-tea", "+tea"),
+    *(
+        '"',
+        '""',
+        "'",
+        "*",
+        "tea*",
+        "^tea",
+        "NEAR(tea milk, 3)",
+        "tea AND",
+        "OR NOT",
+        "-tea",
+        "+tea",
+    ),
     *("content:tea", "{a b}:c", "(", ")", "()", "((((", "tea)", "a:b:c", "tea;--", "' OR 1=1 --"),
-    *("[", "[^", "(?P<", "(?:", "a{1,99999}", "(a+)+$", "\\", "\\d+", "\\", ".*", "$^", "|", "a||b"),
+    *(
+        "[",
+        "[^",
+        "(?P<",
+        "(?:",
+        "a{1,99999}",
+        "(a+)+$",
+        "\\",
+        "\\d+",
+        "\\",
+        ".*",
+        "$^",
+        "|",
+        "a||b",
+    ),
     *("docker-compose", "what's", "C:\\x", "%00", "\0", "\x1b[31m", "\u202e", "\ud800", "\udfff"),
     *("🎉", "👩‍👩‍👧‍👦", "🇨🇳", "上海", "ｶﾀｶﾅ", "שלום", "سلام", "हिन्दी", "ภาษา", "ß", "İ", "ﬁ", "ǆ"),
     *("a/b.py", "---", "___", "....", "=", "::", "@@", "2026-08-03", "9999999999-99", "１２３"),
@@ -33,7 +59,9 @@ def queries(count: int, chance: random.Random) -> list[str]:
     made = list(SYNTAX)
     while len(made) < count:
         parts = chance.choices(SYNTAX, k=chance.randrange(1, 8))
-        wild = "".join(chr(chance.randrange(sys.maxunicode + 1)) for _ in range(chance.randrange(30)))
+        wild = "".join(
+            chr(chance.randrange(sys.maxunicode + 1)) for _ in range(chance.randrange(30))
+        )
         made.append(chance.choice((" ", "")).join([*parts, wild]))
     for number in range(0, count, 100):
         part = made[number] or "x"
@@ -45,8 +73,11 @@ def queries(count: int, chance: random.Random) -> list[str]:
 def test_a_query_never_raises(workspace: Workspace, index: Index) -> None:
     facts = [block(f"b{n}", f"tea {n} 上海 docker-compose a/b.py what's 🎉") for n in range(20)]
     write_topic(workspace, "topics/a.md", "A", facts)
-    write_thread(workspace, "t", ["el perro de la casa y los gatos", "der Hund und die Katze", "tea"])
-    for query in queries(QUERIES, random.Random(7)):
+    write_thread(
+        workspace, "t", ["el perro de la casa y los gatos", "der Hund und die Katze", "tea"]
+    )
+    chance = random.Random(7)  # noqa: S311 - no secret
+    for query in queries(QUERIES, chance):
         results = index.search(query, top_k=3)
         assert len(results.hits) <= 3
         assert bool(results.hits) != bool(results.explanation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_the_idf_falls_with_the_number_of_holders_and_stays_positive(size: int) 
     sizes = np.ones(size)
     okapi = bm25.Okapi(sizes, {holders: holders for holders in range(1, size + 1)})
     idf = [okapi.idf[holders] for holders in range(1, size + 1)]
-    assert all(one > other > 0 for one, other in zip(idf, idf[1:], strict=False))
+    assert all(one > other > 0 for one, other in pairwise(idf))
 
 
 def test_two_units_are_told_apart_where_rank_bm25_gives_both_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The embedding endpoint: which API it speaks, how long it may take, and what is made of its answers."""
+"""The embedding endpoint: which API it speaks, how long it may take, what its answers are worth."""
 
 from __future__ import annotations
 

@@ -50,9 +50,8 @@ def answers(index: Index) -> list[object]:
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32), st.integers(1, 12))
-def test_following_changes_gives_what_a_new_index_gives(seed: int, steps: int) -> None:
-    chance = random.Random(seed)
+@given(st.randoms(use_true_random=False), st.integers(1, 12))
+def test_following_changes_gives_what_a_new_index_gives(chance: random.Random, steps: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         workspace = opened(Path(folder))
         followed = Index(workspace)
@@ -63,9 +62,8 @@ def test_following_changes_gives_what_a_new_index_gives(seed: int, steps: int) -
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32))
-def test_a_compacted_and_stored_collection_is_the_same(seed: int) -> None:
-    chance = random.Random(seed)
+@given(st.randoms(use_true_random=False))
+def test_a_compacted_and_stored_collection_is_the_same(chance: random.Random) -> None:
     with tempfile.TemporaryDirectory() as folder:
         workspace = opened(Path(folder))
         grown = collection.empty()

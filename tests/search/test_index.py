@@ -11,6 +11,7 @@ from workspaces import Fact, block, opened, write_thread, write_topic
 from scriptorium.errors import EmbeddingUnavailable, InvalidArgument
 from scriptorium.format import sources
 from scriptorium.search.index import Index
+from scriptorium.workspace import journal
 from scriptorium.workspace.memory import Workspace
 
 
@@ -67,7 +68,12 @@ def test_a_heading_counts_less_than_the_text(workspace: Workspace, index: Index)
 
 
 def test_an_answer_is_found_by_its_question(workspace: Workspace, index: Index) -> None:
-    talk = ["Hello there", "Which instrument does your sister play?", "The cello, since May", "Nice"]
+    talk = [
+        "Hello there",
+        "Which instrument does your sister play?",
+        "The cello, since May",
+        "Nice",
+    ]
     write_thread(workspace, "t", talk)
     write_thread(workspace, "u", ["My sister is ill", "What did you play yesterday?"])
     assert "test/t/2" in found(index, "what instrument does the sister play")[:3]
@@ -113,14 +119,14 @@ def test_a_block_comes_before_the_source_it_cites_when_both_match_equally(
 ) -> None:
     [said] = write_thread(workspace, "t", ["I moved to Pudong"])
     write_thread(workspace, "u", ["Pudong is far away from all other places that I know well"])
-    long = "The user, who had lived in several other districts before, moved to Pudong with the cat."
+    long = (
+        "The user, who had lived in several other districts before, moved to Pudong with the cat."
+    )
     write_topic(workspace, "topics/a.md", "A", [block("b1", long, "2026", said)])
     assert found(index, "moved Pudong")[:2] == ["b1", said]
 
 
-def test_a_source_that_says_more_stays_before_the_block(
-    workspace: Workspace, index: Index
-) -> None:
+def test_a_source_that_says_more_stays_before_the_block(workspace: Workspace, index: Index) -> None:
     [said] = write_thread(workspace, "t", ["I moved to Pudong because of the tram"])
     write_topic(workspace, "topics/a.md", "A", [block("b1", "The user moved.", "2026", said)])
     assert found(index, "moved Pudong tram")[:2] == [said, "b1"]
@@ -270,9 +276,7 @@ def test_a_restart_after_edits_finds_them(workspace: Workspace, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "foreign", "missing", "directory"])
-def test_a_damaged_cache_is_built_anew(
-    workspace: Workspace, tmp_path: Path, damage: str
-) -> None:
+def test_a_damaged_cache_is_built_anew(workspace: Workspace, tmp_path: Path, damage: str) -> None:
     write_topic(workspace, "topics/a.md", "A", [block(f"b{n}", f"tea {n}") for n in range(300)])
     Index(workspace).search("tea")
     cache = workspace.layout.cache / "search.arrays"
@@ -286,7 +290,12 @@ def test_a_damaged_cache_is_built_anew(
         case "missing":
             pass
         case _:
-            damaged = {"cut": content[:-9], "flip": bytes(flipped), "empty": b"", "foreign": b"x" * 99}
+            damaged = {
+                "cut": content[:-9],
+                "flip": bytes(flipped),
+                "empty": b"",
+                "foreign": b"x" * 99,
+            }
             cache.write_bytes(damaged[damage])
     assert found(Index(opened(tmp_path)), "tea 7")[0] == "b7"
 
@@ -333,11 +342,9 @@ def test_several_processes_share_the_cache(workspace: Workspace) -> None:
 def test_a_workspace_that_cannot_be_written_is_searched(
     workspace: Workspace, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scriptorium.search import compact
-
     def refuse(*_: object) -> None:
         raise OSError(30, "read-only")
 
-    monkeypatch.setattr(compact.journal, "write_runtime", refuse)
+    monkeypatch.setattr(journal, "write_runtime", refuse)
     write_topic(workspace, "topics/a.md", "A", [block(f"b{n}", f"tea {n}") for n in range(300)])
     assert found(index, "tea 7")[0] == "b7"

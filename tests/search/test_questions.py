@@ -1,8 +1,8 @@
 """Sixty questions of our own: what a person asks is answered by the first hits.
 
-The bounds lie a little below what is measured (59 of 60 at rank 1), so that a change which costs more
-than two questions is seen. A plain rank_bm25 over words is measured beside it, to show that the questions
-are not trivial: it answers far fewer.
+The bounds lie a little below what is measured (59 of 60 at rank 1), so that a change which costs
+more than two questions is seen. A plain rank_bm25 over words is measured beside it, to show that
+the questions are not trivial: it answers far fewer.
 """
 
 from __future__ import annotations

@@ -127,15 +127,11 @@ class _Checker:
             return Answer()
         for name in value.keys() - {"additions", "revisions", "core"}:
             self.errors.append(f"{name!r:.60} is not a field of the answer.")
-        return Answer(
-            tuple(
-                self._addition(row, f"additions[{n}]") for n, row in self._rows(value, "additions")
-            ),
-            tuple(
-                self._revision(row, f"revisions[{n}]") for n, row in self._rows(value, "revisions")
-            ),
-            self._core(value.get("core", [])),
-        )
+        added, revised = self._rows(value, "additions"), self._rows(value, "revisions")
+        additions = [self._addition(row, f"additions[{n}]") for n, row in added]
+        revisions = [self._revision(row, f"revisions[{n}]") for n, row in revised]
+        core = self._core(value.get("core", []))
+        return Answer(tuple(dict.fromkeys(additions)), tuple(dict.fromkeys(revisions)), core)
 
     def _rows(self, value: Row, name: str) -> list[tuple[int, Row]]:
         items = value.get(name, [])

@@ -114,7 +114,7 @@ class Desk:
             model=client.model,
             messages=len(batch),
             input_tokens=tokens,
-            cost_usd=clients.estimate(tokens),
+            cost_usd=ledger.estimate(tokens),
         )
         ledger.save_state(layout, replace(ledger.load_state(layout), run=run))
         return run
@@ -226,12 +226,15 @@ def _told(run: Run, usage: Usage) -> Run:
     """The run with what the client said it took; the estimate where it said nothing."""
     if usage == Usage():
         return run
+    cost = usage.cost_usd
+    if cost is None:
+        cost = ledger.estimate(usage.input_tokens, usage.output_tokens)
     return replace(
         run,
         model=usage.model or run.model,
         input_tokens=usage.input_tokens or run.input_tokens,
         output_tokens=usage.output_tokens,
-        cost_usd=clients.price(usage),
+        cost_usd=cost,
         estimated=usage.cost_usd is None,
     )
 
@@ -239,7 +242,8 @@ def _told(run: Run, usage: Usage) -> Run:
 def _paths(error: BrokenContract) -> frozenset[RelPath]:
     problems = error.details.get("problems")
     rows = problems if isinstance(problems, list) else []
-    return frozenset(RelPath(str(row["path"])) for row in rows if isinstance(row, dict))
+    told = {str(row["path"]) for row in rows if isinstance(row, dict)} | {error.path or ""}
+    return frozenset(RelPath(path) for path in told if path)
 
 
 def _problems(error: ScriptoriumError) -> tuple[str, ...]:

@@ -9,13 +9,8 @@ from pathlib import Path
 
 from scriptorium.capture import child, claude_child, codex_child, locate
 from scriptorium.capture.answer import SCHEMA
-from scriptorium.capture.child import Failed, Result, Usage
+from scriptorium.capture.child import Failed, Result
 from scriptorium.capture.options import Agent
-
-# US dollars a million tokens, where a client tells no cost: those of a large current model.
-_USD_IN, _USD_OUT = 3.0, 15.0
-EXPECTED_OUTPUT = 2_000
-"""Tokens of a usual answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +55,6 @@ def ask(client: Client, system: str, prompt: str, *, budget: float) -> Result:
         if client.agent == "claude":
             return claude_child.result(ended)
         return codex_child.result(ended, files)
-
-
-def price(usage: Usage) -> float:
-    """What a run cost in US dollars: as the client said, else estimated from its tokens."""
-    if usage.cost_usd is not None:
-        return usage.cost_usd
-    return estimate(usage.input_tokens, usage.output_tokens)
-
-
-def estimate(input_tokens: int, output_tokens: int = EXPECTED_OUTPUT) -> float:
-    """About what a request of that size costs, in US dollars."""
-    return (input_tokens * _USD_IN + output_tokens * _USD_OUT) / 1e6
 
 
 def _not_found(client: Client) -> str:

@@ -11,7 +11,6 @@ from scriptorium.capture.parts import split
 from scriptorium.capture.pool import Pool, Waiting
 from scriptorium.capture.redact import redact
 from scriptorium.capture.request import Known
-from scriptorium.capture.writing import estimated_cost
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
 
@@ -24,7 +23,7 @@ def report(options: IngestOptions, around: Surroundings) -> IngestReport:
     batches, usd, rest = 0, 0.0, pool
     while rest.waiting:
         batch = rest.batch()
-        batches, usd = batches + 1, usd + estimated_cost(batch)
+        batches, usd = batches + 1, usd + ledger.batch_cost(sum(w.tokens for w in batch))
         rest = Pool(rest.waiting[len(batch) :])
     preview = Preview(len(pool.waiting), batches, pool.tokens, prompt, round(usd, 4))
     return IngestReport("dry-run", pending_tokens=pool.tokens, preview=preview)

@@ -11,6 +11,7 @@ workspace writes at a time; below the threshold nothing heavy is loaded and no m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from scriptorium.capture.options import (
     Surroundings,
 )
 from scriptorium.capture.pool import Pool
+from scriptorium.errors import ScriptoriumError
 from scriptorium.workspace.layout import Layout, create
 
 if TYPE_CHECKING:
@@ -33,25 +35,31 @@ if TYPE_CHECKING:
 MARK = "SCRIPTORIUM_CHILD"
 """Set in the environment of the writer's child (`child.MARK`)."""
 
+_LOOKS = 3
+"""How often the pool is looked at again when a look changed nothing."""
+
 type Progress = Callable[[int, int], None]
 """Called with how many transcripts are done, and of how many."""
 
 
 def run(options: IngestOptions, around: Surroundings) -> IngestReport:
-    """The session's new messages are pending, and in memory if there are enough. Raises OSError."""
+    """The session's new messages are pending, and in memory if there are enough.
+
+    Raises OSError and ScriptoriumError, after which everything is as pending as it was; the reason
+    stands in `ingest.log` too, because a hook's ingest has nobody to tell.
+    """
     stopped = _stopped(options, around)
     if stopped is not None:
         return stopped
-    if options.dry_run:
-        from scriptorium.capture import dry_run  # noqa: PLC0415 - loads search
-
-        return dry_run.report(options, around)
-    layout = _layout(options.workspace)
-    added = intake.take_in(layout, options, around)
-    report = _write_if_enough(layout, options, around)
-    if report.outcome == "waiting" and not added and intake.is_ignored(options.cwd):
-        report = replace(report, outcome="ignored", detail=f"{intake.IGNORE} covers {options.cwd}")
-    return replace(report, added=added)
+    try:
+        return _run(options, around)
+    except (OSError, ScriptoriumError) as error:
+        with suppress(OSError):
+            layout = Layout.of(options.workspace)
+            if layout.runtime_dir.is_dir():
+                now = ledger.local(around.now()).isoformat()
+                ledger.log(layout, now, f"stopped: {type(error).__name__}: {error}")
+        raise
 
 
 def backfill(
@@ -101,10 +109,23 @@ def status(workspace: Workspace | Path, now: datetime) -> IngestStatus:
     return IngestStatus(
         pending_tokens=pending.load(layout).tokens,
         last_run=last.time if last else None,
-        last_error=state.last_error,
+        last_error=state.last_error or ledger.cap_note(layout, now),
         spent_usd_today=ledger.spent_today(layout, now),
         set_aside=len(pending.load_set_aside(layout)),
     )
+
+
+def _run(options: IngestOptions, around: Surroundings) -> IngestReport:
+    if options.dry_run:
+        from scriptorium.capture import dry_run  # noqa: PLC0415 - loads search
+
+        return dry_run.report(options, around)
+    layout = _layout(options.workspace)
+    added = intake.take_in(layout, options, around)
+    report = _write_if_enough(layout, options, around)
+    if report.outcome == "waiting" and not added and intake.is_ignored(options.cwd):
+        report = replace(report, outcome="ignored", detail=f"{intake.IGNORE} covers {options.cwd}")
+    return replace(report, added=added)
 
 
 def _stopped(options: IngestOptions, around: Surroundings) -> IngestReport | None:
@@ -126,24 +147,25 @@ def _write_if_enough(
     """What is pending is in memory, if it is enough and nothing stands in the way."""
     total = IngestReport("waiting")
     wanted = _wanted(options, around, idle=idle)
-    retry = options.retry
-    while retry or wanted(pending.load(layout)):
-        early = _too_early(layout, options, around)
-        if early is not None and not retry:
-            return _ended(layout, _sum(total, early))
+    retry, fruitless = options.retry, 0
+    # Between the writer's last look at the pool and the release of its lock another ingest may have
+    # added to the pool and gone, trusting in this one: so look again, unless nothing moves.
+    while (retry or wanted(pending.load(layout))) and fruitless < _LOOKS:
+        early = None if retry else _too_early(layout, options, around)
+        if early is not None:
+            return _ended(layout, around, _sum(total, early))
         with area.writer_lock(layout) as held:
             if not held:
                 report = IngestReport("busy", "another ingest writes; it takes these messages too")
-                return _ended(layout, _sum(total, report))
+                return _ended(layout, around, _sum(total, report))
             from scriptorium.capture import writing  # noqa: PLC0415 - loads what writes memory
 
             report = writing.write(layout, replace(options, retry=retry), around, wanted)
         total, retry = _sum(total, report), False
-        # Between the last look at the pool and the release of the lock, another ingest may have
-        # added to it and gone, trusting in this one. So look again, unless nothing moves.
-        if report.outcome != "written":
+        if report.outcome in ("failed", "capped"):
             break
-    return _ended(layout, total)
+        fruitless = 0 if report.outcome == "written" else fruitless + 1
+    return _ended(layout, around, total)
 
 
 def _wanted(options: IngestOptions, around: Surroundings, *, idle: bool) -> Callable[[Pool], bool]:
@@ -160,13 +182,19 @@ def _wanted(options: IngestOptions, around: Surroundings, *, idle: bool) -> Call
 
 
 def _too_early(layout: Layout, options: IngestOptions, around: Surroundings) -> IngestReport | None:
+    """Why no run may begin now, as far as that shows without loading what writes memory."""
+    now = around.now()
     state = ledger.load_state(layout)
-    if options.force or not state.is_waiting(around.now()):
-        return None
-    return IngestReport("backoff", f"not before {state.not_before}: {state.last_error}")
+    if not options.force and state.is_waiting(now):
+        return IngestReport("backoff", f"not before {state.not_before}: {state.last_error}")
+    tokens = sum(w.tokens for w in pending.load(layout).batch())
+    capped = ledger.over_cap(layout, tokens, options.daily_usd, now)
+    return IngestReport("capped", capped) if capped else None
 
 
-def _ended(layout: Layout, report: IngestReport) -> IngestReport:
+def _ended(layout: Layout, around: Surroundings, report: IngestReport) -> IngestReport:
+    if report.outcome == "capped":
+        ledger.note_cap(layout, report.detail, around.now())
     return replace(report, pending_tokens=pending.load(layout).tokens)
 
 

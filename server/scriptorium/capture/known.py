@@ -57,7 +57,7 @@ def about(batch: Sequence[Waiting], snapshot: Snapshot, search: Search) -> Known
     """What the writer is shown of memory for that batch."""
     topics = [f for f in snapshot.files(derived=False) if f.kind == "topic"]
     return Known(
-        core=snapshot.read(CORE) if snapshot.exists(CORE) else "",
+        core=_core(snapshot),
         topics=[(f.path, f.headings) for f in topics],
         related=_related(batch, search),
     )
@@ -68,6 +68,13 @@ def places(known: Known) -> Places:
     return Places(
         {b.id: (RelPath(b.path), b.headings[-1] if b.headings else "") for b in known.related}
     )
+
+
+def _core(snapshot: Snapshot) -> str:
+    try:
+        return snapshot.read(CORE)
+    except ScriptoriumError:  # missing, unreadable or not UTF-8: the writer does without
+        return ""
 
 
 def _related(batch: Sequence[Waiting], search: Search) -> list[RelatedBlock]:

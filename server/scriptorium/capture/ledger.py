@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from scriptorium.capture import area
-from scriptorium.capture.conversation import Row, object_at, parse_row
+from scriptorium.capture.conversation import Row, object_at, parse_row, text_at
 from scriptorium.capture.pool import parse_time
 from scriptorium.workspace import disk
 from scriptorium.workspace.layout import Layout
@@ -26,6 +26,12 @@ MOST_FAILURES = 5
 _FIRST_WAIT = timedelta(minutes=5)
 _GROWTH = 4
 STATE = "state.json"
+_CAPPED = "capped.json"
+# US dollars a million tokens, where a client tells no cost: those of a large current model.
+_USD_IN, _USD_OUT = 3.0, 15.0
+_USUAL_ANSWER = 2_000
+_OVERHEAD = 8_000
+"""Tokens of a request besides its messages: instructions, core, topics, related blocks."""
 _TAIL = 256 << 10
 """Bytes at the end of the record that hold more than a day's runs."""
 _LOG_BYTES = 1 << 20
@@ -133,6 +139,47 @@ def spent_today(layout: Layout, now: datetime) -> float:
         r.cost_usd for r, m in moments if m and m.astimezone(local(now).tzinfo).date() == today
     )
     return round(sum(spent), 6)
+
+
+def estimate(input_tokens: int, output_tokens: int = _USUAL_ANSWER) -> float:
+    """About what a request of that size costs, in US dollars."""
+    return (input_tokens * _USD_IN + output_tokens * _USD_OUT) / 1e6
+
+
+def batch_cost(tokens: int) -> float:
+    """About what writing a batch of that many tokens costs, in US dollars."""
+    return estimate(tokens + _OVERHEAD)
+
+
+def over_cap(layout: Layout, tokens: int, daily_usd: float, now: datetime) -> str | None:
+    """Why a batch of that size must wait for tomorrow; None where it need not. Raises OSError."""
+    spent, needed = spent_today(layout, now), batch_cost(tokens)
+    if spent + needed <= daily_usd:
+        return None
+    return (
+        f"${spent:.2f} of ${daily_usd:.2f} are spent today and the next batch takes about"
+        f" ${needed:.2f}; it waits for tomorrow, or for a higher ingest.daily_usd"
+    )
+
+
+def note_cap(layout: Layout, reason: str, now: datetime) -> None:
+    """It is on record that the cap holds back what is pending. Needs no lock. Raises OSError."""
+    time = local(now).isoformat(timespec="seconds")
+    if cap_note(layout, now) is None:
+        log(layout, time, reason)
+    content = json.dumps({"time": time, "reason": reason}).encode("ascii")
+    area.replace(area.place(layout, _CAPPED), content, durable=False)
+
+
+def cap_note(layout: Layout, now: datetime) -> str | None:
+    """What the cap held back today, after the newest run; None for nothing. Raises OSError."""
+    row = parse_row(area.read(area.place(layout, _CAPPED))) or {}
+    moment, reason = parse_time(text_at(row, "time")), text_at(row, "reason")
+    newest = max((m for run in runs(layout) if (m := parse_time(run.time))), default=None)
+    if moment is None or (newest is not None and newest > moment):
+        return None
+    today = local(now)
+    return reason if moment.astimezone(today.tzinfo).date() == today.date() else None
 
 
 def local(now: datetime) -> datetime:

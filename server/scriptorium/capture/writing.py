@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from scriptorium.capture import archived, area, clients, intake, known, ledger, pending
+from scriptorium.capture import archived, area, intake, known, ledger, pending
 from scriptorium.capture.batch import Desk, NotWritten, Written
 from scriptorium.capture.clients import Client
 from scriptorium.capture.ledger import State
@@ -21,9 +21,6 @@ from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
 
 type Wanted = Callable[[Pool], bool]
-
-OVERHEAD_TOKENS = 8_000
-"""What a request has besides its messages: instructions, core, topics, related blocks."""
 
 
 def write(
@@ -46,7 +43,8 @@ def _batches(desk: Desk, pool: Pool, wanted: Wanted, report: IngestReport) -> In
     layout, options, around = desk.workspace.layout, desk.options, desk.around
     while wanted(pool):
         batch = pool.batch()
-        capped = _capped(layout, options, around, batch)
+        tokens = sum(w.tokens for w in batch)
+        capped = ledger.over_cap(layout, tokens, options.daily_usd, around.now())
         if capped is not None:
             return replace(report, outcome="capped", detail=capped)
         result = desk.write(batch, _client(options, around, batch))
@@ -66,11 +64,6 @@ def agent_of(options: IngestOptions, batch: Sequence[Waiting]) -> Agent:
     if options.transcript is not None:
         return "codex" if options.transcript.name.startswith("rollout-") else "claude"
     return "codex" if batch[0].message.provider == "codex" else "claude"
-
-
-def estimated_cost(batch: Sequence[Waiting]) -> float:
-    """About what writing the batch costs, in US dollars."""
-    return clients.estimate(sum(w.tokens for w in batch) + OVERHEAD_TOKENS)
 
 
 def _recovered(workspace: Workspace, options: IngestOptions, around: Surroundings) -> Pool:
@@ -111,19 +104,6 @@ def _reaped(workspace: Workspace) -> Pool:
 def _source_id(waiting: Waiting) -> str:
     message = waiting.message
     return ids.source_id(message.provider, message.thread, message.id)
-
-
-def _capped(
-    layout: Layout, options: IngestOptions, around: Surroundings, batch: Sequence[Waiting]
-) -> str | None:
-    spent = ledger.spent_today(layout, around.now())
-    needed = estimated_cost(batch)
-    if spent + needed <= options.daily_usd:
-        return None
-    return (
-        f"${spent:.2f} of ${options.daily_usd:.2f} are spent today and the next batch takes about"
-        f" ${needed:.2f}; it waits for tomorrow, or for a higher ingest.daily_usd"
-    )
 
 
 def _client(options: IngestOptions, around: Surroundings, batch: Sequence[Waiting]) -> Client:

@@ -1,7 +1,8 @@
-"""The sources that an evidence definition names, rendered as links to their records.
+"""The sources that a text names, rendered as links to their records.
 
-Owns the form `[<source id>](<relative path>#source-<16 hex>)`. A reference that is right already
-keeps every byte; one that names an unknown source stays as it is, for the contract to judge.
+Owns the form `[<source id>](<relative path>#source-<16 hex>)`, also of the labels that prose names.
+A reference that is right already keeps every byte; one that names an unknown source stays as it is,
+for the contract to judge.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 
 from scriptorium.format import inline, paths
 from scriptorium.format.ids import anchor
+from scriptorium.format.links import destination
 from scriptorium.format.model import RelPath, SourceId
 from scriptorium.format.regions import Region, Replacement
 
 _SOURCES = re.compile(r";\s*Sources\s*:")
+_LABEL = re.compile(r"(?<![\w/-])(?:\[(new-source-[\w-]*\w)\]|(new-source-[\w-]*\w))")
 _BARE = re.compile(r"\[([^\s\[\]^]+)\]|([^\s,;\[\]()`<>]+)")
 
 
@@ -35,8 +38,13 @@ class Sources:
 
     def link(self, source: SourceId, origin: RelPath) -> str:
         """The reference to `source` as it is written in the file `origin`."""
+        place = self.place(source, origin)
+        return f"[{source}]({place})" if place else source
+
+    def place(self, source: SourceId, origin: RelPath) -> str | None:
+        """The destination of a link in the file `origin` to the record of `source`."""
         path = self.path(source)
-        return f"[{source}]({paths.relative(origin, path)}#{anchor(source)})" if path else source
+        return f"{paths.relative(origin, path)}#{anchor(source)}" if path else None
 
 
 def references(region: Region) -> Iterator[tuple[int, int, str, str | None]]:
@@ -57,11 +65,34 @@ def references(region: Region) -> Iterator[tuple[int, int, str, str | None]]:
 def rendered(region: Region, origin: RelPath, sources: Sources) -> Iterator[Replacement]:
     """The references of a definition in the file `origin` that have to be written anew."""
     for start, end, name, target in references(region):
-        source = sources.cited(name)
+        source = sources.cited(name) or sources.labels.get(target or "")
         if source is None:
             continue
         if target is None or name != source or not _leads(origin, target, source, sources):
             yield region.start + start, region.start + end, sources.link(source, origin)
+
+
+def mentioned(region: Region, origin: RelPath, sources: Sources) -> Iterator[Replacement]:
+    """The labels of the update's sources that prose in the file `origin` names or links to."""
+    spans = inline.spans(region.text, region.masked)
+    for span in spans:
+        source = sources.labels.get(span.target)
+        if source is None:
+            continue
+        start, end = destination(region.text, span)
+        instead = sources.place(source, origin) or source
+        if region.text[span.start + 1 : span.middle] == span.target:
+            start, end, instead = span.start, span.end, sources.link(source, origin)
+        yield region.start + start, region.start + end, instead
+    for found in _LABEL.finditer(region.masked):
+        source = sources.labels.get(found[1] or found[2])
+        linked = any(span.start <= found.start() < span.end for span in spans)
+        if source is not None and not linked:
+            yield (
+                region.start + found.start(),
+                region.start + found.end(),
+                sources.link(source, origin),
+            )
 
 
 def _leads(origin: RelPath, target: str, source: SourceId, sources: Sources) -> bool:

@@ -45,7 +45,9 @@ def check_topic(path: RelPath, topic: Topic, world: World) -> list[Problem]:
 
 
 def check_core(text: str, world: World, *, budget: int = CORE_BUDGET) -> list[Problem]:
-    """Every breach in core.md: its cost over `budget` tokens, and the links that lead nowhere."""
+    """Every breach in core.md: its cost over `budget` tokens, and sources and links that lead
+    nowhere.
+    """
     found: list[Problem] = []
     tokens = estimate_tokens(text)
     if tokens > budget:
@@ -55,4 +57,4 @@ def check_core(text: str, world: World, *, budget: int = CORE_BUDGET) -> list[Pr
         )
         found.append(Problem(_CORE, 1, "core-budget", message))
     references = References(_CORE, markdown.parse_topic(text), world)
-    return [*found, *references.core_links(markdown.links(text))]
+    return [*found, *references.sources(), *references.core_links(markdown.links(text))]

@@ -17,12 +17,10 @@ from scriptorium.format import evidence, ids, inline
 from scriptorium.format.citing import Sources
 from scriptorium.format.links import moves, rewrite_links
 from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, SourceId
-from scriptorium.format.page import BLOCK, Page
+from scriptorium.format.page import BLOCK, EVIDENCE, Page
 from scriptorium.format.regions import Region, regions, replaced
 
 __all__ = ["Materialised", "materialise", "moves", "rewrite_links"]
-
-EVIDENCE = "new-evidence-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +186,16 @@ def _name_evidence(
                 content = "\n".join([said.time or "", *cited, label])
                 named[label] = ids.evidence_id(content, page.path, taken)
                 taken.add(named[label])
-        elif label not in past.evidence:
+        elif page.is_topic and label not in past.evidence:
             message = (
                 f"The evidence [^{label}] is in none of the files that this update touches: the "
                 "runtime gives the labels. Name new evidence [^new-evidence-<name>]."
             )
             problems.append(Problem(page.path, region.line, "invented-evidence-id", message))
+    # The contract sees to a topic's citations; core may have any footnotes but these.
+    for line, label in page.undefined(named) if not page.is_topic else ():
+        message = (
+            f"[^{label}] is cited but not defined in this file. Define it where the file ends."
+        )
+        problems.append(Problem(page.path, line, "undefined-evidence", message))
     return named

@@ -17,6 +17,7 @@ from scriptorium.format.model import BlockId, EvidenceId, RelPath
 from scriptorium.format.regions import Region, Replacement, regions
 
 BLOCK = "new-block-"
+EVIDENCE = "new-evidence-"
 
 _WIKILINK = re.compile(r"\[\[[^\[\]|\n]*#\^([^\[\]|\s]+)")
 _NAME = re.compile(r"(?<!#)\^new-block-[^\s\[\]|^]*")
@@ -49,7 +50,7 @@ class Page:
 
     def definitions(self) -> Iterator[tuple[Region, str]]:
         """The footnote definitions that the update writes, and their labels."""
-        for region in self.regions if self.is_topic else ():
+        for region in self.regions:
             found = DEFINITION.search(region.text) if region.kind == "definition" else None
             if found and region.text not in self._old:
                 yield region, found[1]
@@ -97,7 +98,17 @@ class Page:
                     start, end = region.start + citation.start, region.start + citation.end
                     yield start, end, f"[^{named[citation.evidence]}]"
 
+    def undefined(self, named: Mapping[str, EvidenceId]) -> Iterator[tuple[int, str]]:
+        """The line and name of each citation of new evidence that no definition names."""
+        for region in self.regions:
+            for citation in inline.citations(region.masked):
+                if citation.evidence.startswith(EVIDENCE) and citation.evidence not in named:
+                    yield region.line_at(citation.start), citation.evidence
+
     def references(self, sources: Sources) -> Iterator[Replacement]:
-        """The sources that new and changed definitions name."""
+        """The sources that new and changed definitions name, and those that prose does."""
         for region, _ in self.definitions():
             yield from citing.rendered(region, self.path, sources)
+        for region in self.regions if sources.labels else ():
+            if region.kind != "definition":
+                yield from citing.mentioned(region, self.path, sources)

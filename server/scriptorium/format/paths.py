@@ -48,10 +48,9 @@ def rel_path(text: str) -> RelPath:
     path = _inside(text, text.replace("\\", "/").split("/"))
     if _DRIVE.match(text):
         raise PathOutsideWorkspace(f"{show(text)} names a drive. {_NEXT}", path=show(text))
-    composed = unicodedata.normalize("NFC", text)
-    if composed != text:
+    if composed(text) != text:
         raise InvalidArgument(
-            f"{show(text)} is not in Unicode normal form NFC. Write it as {show(composed)}.",
+            f"{show(text)} is not in Unicode normal form NFC. Write it as {show(composed(text))}.",
             path=show(text),
         )
     components = text.split("/")
@@ -139,6 +138,11 @@ def relative(origin: RelPath, target: RelPath) -> str:
     )
 
 
+def composed(path: str) -> str:
+    """`path` in Unicode normal form NFC, the only one that may be written."""
+    return unicodedata.normalize("NFC", path)
+
+
 def twin_key(path: str) -> str:
     """Equal for two paths which a case-insensitive or normalising file system takes for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
@@ -170,7 +174,8 @@ def _inside(text: str, components: list[str]) -> RelPath:
         raise _invalid(text, "has an empty component")
     hidden = [c for c in components if c.startswith(".")]
     if hidden:
-        raise _invalid(text, f"has a hidden component, {show(hidden[0])}")
+        what = "`.`" if hidden[0] == "." else f"a hidden component, {show(hidden[0])}"
+        raise _invalid(text, f"has {what}")
     return RelPath(text)
 
 

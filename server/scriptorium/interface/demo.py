@@ -12,6 +12,7 @@ import json
 import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ def demo(arguments: Arguments, around: Surroundings) -> int:
     folder = Path(tempfile.mkdtemp(prefix="scriptorium-demo-"))
     try:
         anyio.run(_Demo(around, folder / "memory").run)
-    except _UnexpectedError as error:
-        around.out.line(around.out.paint(f"✗ {error.message}", "red"))
+    except Exception as error:  # noqa: BLE001  a newcomer is told what failed, whatever it is
+        around.out.line(around.out.paint(f"✗ {_reason(error)}", "red"))
         return 1
     finally:
         if not arguments.keep:
@@ -171,7 +172,7 @@ class _Demo:
 
     def _says(self, text: str) -> None:
         """A line of the answer, wrapped as a person reads it."""
-        for part in textwrap.wrap(plain(text), _WIDTH, drop_whitespace=False) or [""]:
+        for part in textwrap.wrap(plain(text), _WIDTH) or [""]:
             self.out.line(f"  {self.out.paint('│', 'dim')} {part}")
 
     def _tree(self) -> None:
@@ -205,6 +206,13 @@ async def _client(around: Surroundings, root: Path) -> AsyncIterator[Client]:
     name = Implementation(name="demo", version=__version__)
     async with Client(stdio_client(server), mode="legacy", client_info=name) as client:
         yield client
+
+
+def _reason(error: BaseException) -> str:
+    """The first cause: the client wraps what happens while it is open, level by level."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error.message if isinstance(error, InternalError) else f"{type(error).__name__}: {error}"
 
 
 def _update(revision: str) -> dict[str, Json]:

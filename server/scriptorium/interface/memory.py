@@ -19,6 +19,7 @@ from scriptorium.format.model import RelPath, Revision
 from scriptorium.interface.config import GitMode
 from scriptorium.interface.folded import FoldedTexts
 from scriptorium.search import scope
+from scriptorium.workspace import journal
 from scriptorium.workspace import layers as layering
 from scriptorium.workspace.layers import Layers
 from scriptorium.workspace.memory import FileInfo, Snapshot, Workspace
@@ -26,6 +27,10 @@ from scriptorium.workspace.memory import FileInfo, Snapshot, Workspace
 if TYPE_CHECKING:
     from scriptorium.search.embedding import Endpoint
     from scriptorium.search.index import Index
+
+
+_LOG = "server.log"
+_LOG_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +149,19 @@ class Memory:
             return self._indexes[layer]
 
     def log(self, text: str) -> None:
-        """Appends to `server.log` in the first layer's runtime folder. Raises OSError."""
-        for workspace in self.layers.opened.values():
-            path = workspace.layout.runtime_dir / "server.log"
-            with path.open("a", encoding="utf-8", errors="replace") as file:
-                file.write(text)
-            return
+        """The text is at the end of `server.log` in the first layer's runtime folder.
+
+        A log that has grown too long begins anew. Raises OSError, and LookupError without a layer.
+        """
+        workspace = next(iter(self.layers.opened.values()), None)
+        if workspace is None:
+            raise LookupError("there is no layer to log in")
+        layout, data = workspace.layout, text.encode("utf-8", "replace")
+        log = layout.runtime_dir / _LOG
+        if log.exists() and log.stat().st_size > _LOG_BYTES:
+            journal.write_runtime(layout, _LOG, data)
+        else:
+            journal.append_runtime(layout, _LOG, data)
 
     def _reading[T](
         self,

@@ -22,6 +22,8 @@ from scriptorium.workspace.memory import Workspace
 
 
 def init(arguments: Arguments, around: Surroundings) -> int:
+    if not arguments.path:
+        raise InvalidArgument("the path is empty: name a folder, `.` for this one.")
     root = around.cwd / Path(arguments.path).expanduser()
     if root.exists() and not root.is_dir():
         raise InvalidArgument(f"{root} is a file: name a folder.")

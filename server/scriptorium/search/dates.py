@@ -10,6 +10,7 @@ import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 from scriptorium.errors import InvalidArgument
 
@@ -25,6 +26,7 @@ class Window:
     last: int
 
 
+@lru_cache(maxsize=8192)
 def span(time: str | None) -> tuple[int, int] | None:
     """The first and last day of a time, as ordinals; None for `undated` and whatever is no time."""
     found = _TIME.fullmatch(time or "")
@@ -42,6 +44,7 @@ def span(time: str | None) -> tuple[int, int] | None:
     return first.toordinal(), last.toordinal()
 
 
+@lru_cache(maxsize=8192)
 def instant(time: str | None) -> int:
     """Seconds (UTC, from the year 1) to order by, of an ISO 8601 moment or a date's last day.
 

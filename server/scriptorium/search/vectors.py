@@ -27,7 +27,10 @@ from scriptorium.workspace.layout import Layout
 _PATIENCE = 2.0
 """Seconds that a search waits for missing vectors: enough for what one update brings."""
 _BATCH_SECONDS = 60.0
-_SAVE_EVERY = 10.0
+_SAVE_EVERY = 1.0
+_SAVE_SHARE = 20
+"""Seconds between two savings: at least the first, and so many times what the last one took."""
+_JOIN_SHARE = 16
 _FORMAT = "1"
 
 
@@ -134,15 +137,22 @@ class Vectors:
         filler.join(_PATIENCE)
         return filler.error
 
+    def known(self, name: str) -> int:
+        """How many rows there are."""
+        with self._guard:
+            return len(self._tables[name].keys)
+
     def add(self, name: str, table: Table) -> None:
         """The rows are known from now on."""
+        if not len(table.keys):
+            return
         with self._guard:
             self._tables[name] = self._tables[name].joined(table)
 
     def save(self, name: str, live: Array) -> None:
         """The cache file has all rows known here or there, less the dead when these prevail."""
         with self._guard:
-            table = self._tables[name]
+            known = table = self._tables[name]
         there = _loaded(self._layout, name)
         if there.vectors.shape[1:] == table.vectors.shape[1:]:
             table = table.joined(there)
@@ -150,6 +160,10 @@ class Vectors:
             table = table.only(live)
         with suppress(OSError):
             journal.write_runtime(self._layout, name, _packed(table))
+            stored = _loaded(self._layout, name)
+            with self._guard:
+                if self._tables[name] is known and len(stored.keys) >= len(table.keys):
+                    self._tables[name] = stored  # mapped: it takes no memory of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,22 +186,25 @@ class _Filler(threading.Thread):
         self._job = job
 
     def run(self) -> None:
-        saved = time.monotonic()
-        unsaved = False
+        job, due = self._job, 0.0
+        fresh = _none(job.name)
         try:
             for units in self._batches():
-                texts = [context.text(self._job.collection, unit) for unit in units.tolist()]
-                made = embedding.embed(self._job.endpoint, texts, seconds=_BATCH_SECONDS)
-                table = self._table(self._job.keys[units], np.array(made, np.float32))
-                self._vectors.add(self._job.name, table)
-                unsaved = True
-                if time.monotonic() - saved > _SAVE_EVERY:
-                    self._vectors.save(self._job.name, self._job.keys)
-                    saved, unsaved = time.monotonic(), False
+                texts = [context.text(job.collection, unit) for unit in units.tolist()]
+                made = embedding.embed(job.endpoint, texts, seconds=_BATCH_SECONDS)
+                fresh = fresh.joined(self._table(job.keys[units], np.array(made, np.float32)))
+                if len(fresh.keys) < self._vectors.known(job.name) // _JOIN_SHARE:
+                    continue  # joining copies the table: not for every batch
+                self._vectors.add(job.name, fresh)
+                fresh = _none(job.name)
+                if (begin := time.monotonic()) > due:
+                    self._vectors.save(job.name, job.keys)
+                    took = time.monotonic() - begin
+                    due = begin + took + max(_SAVE_EVERY, _SAVE_SHARE * took)
         except EmbeddingUnavailable as error:
             self.error = error.message
-        if unsaved:
-            self._vectors.save(self._job.name, self._job.keys)
+        self._vectors.add(job.name, fresh)
+        self._vectors.save(job.name, job.keys)
 
     def _batches(self) -> Iterator[Array]:
         """The missing units, each text once, the newest first: they are asked for most."""
@@ -219,14 +236,23 @@ def _model_hash(model: str) -> str:
     return blake2b(model.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
+def _none(name: str) -> Table:
+    return Table(np.zeros((0, 2), np.uint64), np.zeros((0, _length(name)), np.float32))
+
+
+def _length(name: str) -> int:
+    """The length of the vectors that a file of this name holds."""
+    return int(name.removesuffix(".arrays").rpartition("-")[2])
+
+
 def _loaded(layout: Layout, name: str) -> Table:
-    length = int(name.rsplit("-", 1)[1].split(".", maxsplit=1)[0])
+    length = _length(name)
     found = arrays.load(layout.runtime_dir / name)
     if found and found.labels.get("format") == _FORMAT:
         keys, vectors = found.arrays.get("keys"), found.arrays.get("vectors")
         if keys is not None and vectors is not None and vectors.shape == (len(keys), length):
             return Table(keys, vectors)
-    return Table(np.zeros((0, 2), np.uint64), np.zeros((0, length), np.float32))
+    return _none(name)
 
 
 def _packed(table: Table) -> bytes:

@@ -17,7 +17,7 @@ MOST_SOURCES = 100
 MOST_CONTENT = 1 << 20
 """Bytes of UTF-8 in all contents of one update."""
 
-_LABEL = re.compile(r"new-source-[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
+_LABEL = re.compile(r"new-source-[^\W_](?:[\w-]*[^\W_])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def check(inputs: Sequence[SourceInput]) -> None:
         if not _LABEL.fullmatch(source.label):
             raise InvalidArgument(
                 f"The label {paths.show(source.label)!r} is not of the form new-source-<name>"
-                " (letters, digits, - and _)."
+                " (letters and digits of any script, with - and _ between)."
             )
         if source.label in seen:
             raise InvalidArgument(f"Two sources have the label {source.label}. Name each once.")

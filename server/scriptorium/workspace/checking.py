@@ -82,9 +82,11 @@ class Edited:
     """The files that it deletes."""
 
 
-def check_update(before: State, after: State, edited: Edited, core: str) -> list[Problem]:
-    """Every breach that an update would make or leave in what it edits; `core` is the
-    present core.
+def check_update(
+    before: State, after: State, edited: Edited, core: tuple[str, str]
+) -> list[Problem]:
+    """Every breach that an update would make or leave in what it edits; `core` is the core as it
+    is and as it will be.
     """
     problems = [
         problem
@@ -96,8 +98,8 @@ def check_update(before: State, after: State, edited: Edited, core: str) -> list
         problems += check_core(edited.core, after)
         touched.add(CORE)
     elif edited.removed:
-        known = {(p.line, p.message) for p in check_core(core, before)}
-        problems += [p for p in check_core(core, after) if (p.line, p.message) not in known]
+        known = {(p.line, p.message) for p in check_core(core[0], before)}
+        problems += [p for p in check_core(core[1], after) if (p.line, p.message) not in known]
         touched.add(CORE)
     return problems + list(_broken_links(before.mirror, after.mirror, touched))
 

@@ -150,7 +150,10 @@ def _linked(
         origin = _origin(path, edits, before, moved)
         if not moved and origin == path:
             continue
-        texts[path] = materialise.rewrite_links(text, origin, path, targets, exists=exists)
+        came = {block: source for block, (source, target) in moved.items() if target == path}
+        texts[path] = materialise.rewrite_links(
+            text, origin, path, targets, exists=exists, came=came
+        )
         topics[path] = markdown.parse_topic(texts[path] or "")
     return texts, topics
 
@@ -182,9 +185,11 @@ def _check_place(snapshot: Snapshot, path: RelPath, edits: Mapping[RelPath, str 
         )
     twin = _twin(root, path, {p for p, text in edits.items() if text is None})
     if twin is not None:
+        # A name on disk that is not in the normal form looks the same, and no patch can name it.
+        step = f"Edit {twin}" if twin == paths.composed(twin) else "A person has to rename that one"
         raise InvalidArgument(
             f"{path} differs from {twin} only in case or Unicode form, and some systems take them"
-            f" for one file. Edit {twin}, or choose another name.",
+            f" for one file. {step}, or choose another name.",
             path=path,
         )
 

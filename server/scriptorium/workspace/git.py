@@ -27,6 +27,7 @@ LIMIT = 28.0
 """Seconds that all Git commands of a commit may take; with the time to stop one, 30 at most."""
 MESSAGE_LENGTH = 200
 _DEFAULT_MESSAGE = "Update memory"
+BY_HAND = "Edit memory by hand"
 _ATTEMPTS = 3
 LOCK_WAIT = 1.0
 _IN_PROGRESS = {
@@ -69,7 +70,7 @@ def commit(
         return GitOutcome()
     git = Git(root, limit, environ, root.parent if mode == "auto" else None)
     try:
-        _check_place(git, own_root=mode == "auto")
+        check_place(git, own_root=mode == "auto")
         return _commit(git, paths, one_line(message))
     except GitError as error:
         if mode == "on":
@@ -89,7 +90,7 @@ def one_line(message: str | None) -> str:
     return " ".join(spaced.split())[:MESSAGE_LENGTH].rstrip() or _DEFAULT_MESSAGE
 
 
-def _check_place(git: Git, *, own_root: bool) -> None:
+def check_place(git: Git, *, own_root: bool) -> None:
     """The directory is in a work tree (`own_root`: its top), and nothing is in progress there."""
     inside, prefix, directory = git(
         "rev-parse", "--is-inside-work-tree", "--show-prefix", "--absolute-git-dir"
@@ -105,13 +106,13 @@ def _check_place(git: Git, *, own_root: bool) -> None:
 
 
 def _commit(git: Git, paths: Sequence[str], message: str) -> GitOutcome:
-    identity = _missing_identity(git)
+    identity = missing_identity(git)
     for attempt in range(_ATTEMPTS):
         head = git.asked("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        new = _build(git, head, paths, message, identity)
+        new = build(git, head, paths, message, identity)
         if new is None:
             return GitOutcome(reason="the files are already committed as they are.")
-        _stage(git, paths)
+        stage(git, paths)
         try:
             git("update-ref", "-m", f"commit: {message}", "HEAD", new, head or "")
         except GitError:
@@ -122,14 +123,14 @@ def _commit(git: Git, paths: Sequence[str], message: str) -> GitOutcome:
     raise GitError("the branch keeps moving.")
 
 
-def _build(
+def build(
     git: Git, head: str | None, paths: Sequence[str], message: str, identity: tuple[str, ...]
 ) -> str | None:
     """A commit on top of `head` that differs in the paths only; None if they do not differ."""
     with tempfile.TemporaryDirectory(prefix="scriptorium-git-") as directory:
         index = Path(directory) / "index"
         git("read-tree", head or "--empty", index=index)
-        _update_index(git, paths, index)
+        update_index(git, paths, index)
         tree = git("write-tree", index=index)
     if head is not None and tree == git("rev-parse", f"{head}^{{tree}}"):
         return None
@@ -139,12 +140,12 @@ def _build(
     )
 
 
-def _stage(git: Git, paths: Sequence[str]) -> None:
+def stage(git: Git, paths: Sequence[str]) -> None:
     """The user's index holds the files as they are; another Git command is waited for briefly."""
     end = time.monotonic() + LOCK_WAIT
     while True:
         try:
-            _update_index(git, paths, None)
+            update_index(git, paths, None)
         except GitError as error:
             if "lock file" not in str(error) or time.monotonic() > end:
                 raise
@@ -153,13 +154,13 @@ def _stage(git: Git, paths: Sequence[str]) -> None:
             return
 
 
-def _update_index(git: Git, paths: Sequence[str], index: Path | None) -> None:
+def update_index(git: Git, paths: Sequence[str], index: Path | None) -> None:
     """The paths in the index are as on disk: plumbing, to which ignore rules do not apply."""
     names = b"".join(os.fsencode(path) + b"\0" for path in paths)
     git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names, index=index)
 
 
-def _missing_identity(git: Git) -> tuple[str, ...]:
+def missing_identity(git: Git) -> tuple[str, ...]:
     """Options that name us as the author in what the user's configuration leaves open."""
     known = git.asked("config", "--name-only", "--get-regexp", r"^user\.(name|email)$") or ""
     ours = {"user.name": "Scriptorium", "user.email": "scriptorium@localhost"}

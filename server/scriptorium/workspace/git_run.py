@@ -68,6 +68,19 @@ class Git:
             raise GitError(self._explain(err or f"git {arguments[0]} exited with {status}"))
         return out.decode("utf-8", "surrogateescape").removesuffix("\n")
 
+    def raw(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        accepted: tuple[int, ...] = (0,),
+        options: tuple[str, ...] = (),
+    ) -> bytes:
+        """The output as bytes of a command that ends with one of these codes. Raises GitError."""
+        status, out, err = self._run(arguments, stdin, None, options)
+        if status not in accepted:
+            raise GitError(self._explain(err or f"git {arguments[0]} exited with {status}"))
+        return out
+
     def asked(self, *arguments: str) -> str | None:
         """The output of a command whose failure is an answer: None then. Raises GitError."""
         status, out, _ = self._run(arguments, b"", None, ())
@@ -93,7 +106,7 @@ class Git:
             raise GitError(f"Git cannot be started: {error.strerror}.") from error
         with process:
             try:
-                out, err = process.communicate(stdin or None, timeout=self._left())
+                out, err = process.communicate(stdin or None, timeout=self.left())
             except subprocess.TimeoutExpired:
                 _end(process)
                 raise GitError(
@@ -102,7 +115,8 @@ class Git:
                 ) from None
         return process.returncode, out, err.decode("utf-8", "replace").strip()
 
-    def _left(self) -> float:
+    def left(self) -> float:
+        """Seconds until the deadline, 0 when it is over."""
         return max(0.0, self._deadline - time.monotonic())
 
     def _environment(self, index: Path | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ RUNTIME = ".scriptorium"
 FORMER_RUNTIME = ".nativemem"
 CORE = "core.md"
 _RUNTIME_JSON = b'{"format": 1}\n'
-_FIRST_CORE = b"# Core memory\n"
+FIRST_CORE = b"# Core memory\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,9 @@ def create(root: Path, *, ignore: bool) -> Layout:
     ):
         with suppress(FileExistsError):
             disk.current.mkdir(directory)
-    _write_new(layout.root / CORE, _FIRST_CORE)
+    _write_new(layout.root / CORE, FIRST_CORE)
     _write_new(layout.runtime_json, _RUNTIME_JSON)
+    _write_new(layout.runtime_dir / ".gitignore", b"*\n")  # `git add --all` passes it by
     for directory in (layout.runtime_dir, layout.root, *made):
         disk.current.sync_dir(directory)
     return layout

@@ -213,9 +213,8 @@ class Lookout:
     def _report(self, *scans: Scan) -> None:
         for looked in scans:
             for path, what in looked.odd:
-                self._meet(
-                    path, "not-a-file", f"{what} is never followed or opened: put a file there."
-                )
+                wanted = "file" if path.endswith(".md") else "directory"
+                self._meet(path, "not-a-file", f"{what} is not read: put a {wanted} there.")
             for path, reason in looked.unreadable:
                 self._meet(path, "unreadable", f"the directory cannot be read: {reason}")
         self.faults = tuple(sorted(self._met, key=lambda p: (p.path, p.line)))

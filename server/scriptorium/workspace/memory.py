@@ -62,6 +62,11 @@ class Workspace:
             raise FileNotFoundError(2, "there is no workspace", str(root))
         return Workspace(layout)
 
+    def close(self) -> None:
+        """Nothing of the workspace is held open; it must not be used afterwards."""
+        with self._mutex:
+            self.tracker.close()
+
     def snapshot(self) -> Snapshot:
         """The workspace as it is now, every file as it is on disk. Waits for no lock."""
         return self._snapshot(strict=False)

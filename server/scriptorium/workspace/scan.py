@@ -220,6 +220,7 @@ def _children(directories: Mapping[str, Signature]) -> dict[str, list[str]]:
 
 def _kind(mode: int) -> str:
     kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe"}
+    kinds |= {stat.S_IFREG: "a file"}
     kinds |= {stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
     return kinds.get(stat.S_IFMT(mode), "no regular file")
 

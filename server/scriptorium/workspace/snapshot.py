@@ -14,7 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scriptorium.errors import ConcurrentUpdate, InvalidArgument, InvalidTopicFormat
+from scriptorium.errors import (
+    ConcurrentUpdate,
+    InvalidArgument,
+    InvalidTopicFormat,
+    PathOutsideWorkspace,
+)
 from scriptorium.format import ids, markdown, paths, sources
 from scriptorium.format.model import Problem, RelPath, Revision, SourceId, SourceRecord, Topic
 from scriptorium.format.tokens import estimate_tokens
@@ -128,7 +133,7 @@ class Snapshot:
 
     def exists(self, path: RelPath) -> bool:
         """Whether there is such a file of memory or view."""
-        return path in self.mirror.files or self._on_disk(path) is not None
+        return path in self.mirror.files if _is_memory(path) else self._on_disk(path)
 
     # --- what it says
 
@@ -157,8 +162,8 @@ class Snapshot:
         """
         if path in self.overlay:
             return self.overlay[path]
-        self.layout.path(path)
         try:
+            self.layout.path(path)
             found = scan.read(self.layout.root, path, 0)
         except OSError as error:
             raise InvalidArgument(
@@ -253,12 +258,12 @@ class Snapshot:
         changed = {*delta.changed, *delta.removed}
         return [*sorted(changed, key=lambda path: (paths.kind(path) == "source", path))]
 
-    def _on_disk(self, path: RelPath) -> scan.Signature | None:
+    def _on_disk(self, path: RelPath) -> bool:
         try:
             self.layout.path(path)
-            return scan.look(self.layout.root, path)
-        except OSError:
-            return None
+            return scan.look(self.layout.root, path) is not None
+        except (OSError, PathOutsideWorkspace):
+            return False
 
     def _core_tokens(self) -> int:
         try:

@@ -60,6 +60,10 @@ class Tracker:
         """The mirror is what the files say; where `overlay` has a path, what that says instead."""
         self._surviving(lambda: self._sync(overlay))
 
+    def close(self) -> None:
+        """The catalog is closed."""
+        self._catalog.close()
+
     def doubt(self, path: RelPath) -> None:
         """The file is read again by the next `sync`, whatever its signature says."""
         self._lookout.doubt(path)

@@ -20,6 +20,7 @@ from scriptorium.errors import (
     GitCommitFailed,
     InvalidArgument,
     Json,
+    ScriptoriumError,
 )
 from scriptorium.format import patch
 from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Revision, SourceId
@@ -163,10 +164,19 @@ def _check(workspace: Workspace, snapshot: Snapshot, draft: Draft) -> None:
         State(snapshot.mirror, snapshot.exists),
         State(after, snapshot.exists),
         edited,
-        drafting.text_of(CORE, snapshot.bytes_now(CORE)) or "",
+        _core(snapshot, draft),
     )
     if problems:
         raise BrokenContract.of([draft.names.as_written(problem) for problem in problems])
+
+
+def _core(snapshot: Snapshot, draft: Draft) -> tuple[str, str]:
+    """The core as it is and as it will be."""
+    try:
+        text = drafting.text_of(CORE, snapshot.bytes_now(CORE)) or ""
+    except ScriptoriumError:
+        text = ""  # a core that a person has to mend is no fault of an update elsewhere
+    return text, draft.texts.get(CORE, text) or ""
 
 
 def _install(

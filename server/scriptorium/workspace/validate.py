@@ -5,7 +5,7 @@ are rebuilt in memory. Every source file is read, so that an edit in place shows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format import markdown, paths, sources
@@ -22,11 +22,25 @@ def validate(workspace: Workspace) -> list[Problem]:
     return workspace.reading(_validated)
 
 
-def _validated(snapshot: Snapshot) -> list[Problem]:
-    state = State(snapshot.mirror, snapshot.exists)
-    problems = {*snapshot.problems, *_views(snapshot)}
+def contract_problems(
+    snapshot: Snapshot, exists: Callable[[RelPath], bool] | None = None
+) -> list[Problem]:
+    """Every breach of the contract by the files of memory, the views left aside.
+
+    `exists` tells of files that are no memory, where the disk is not to be asked.
+    """
+    state = State(snapshot.mirror, exists or snapshot.exists)
+    problems = {*snapshot.problems}
     for path in sorted(snapshot.mirror.files):
         problems.update(_file(snapshot, path, state))
+    return _in_order(problems)
+
+
+def _validated(snapshot: Snapshot) -> list[Problem]:
+    return _in_order({*contract_problems(snapshot), *_views(snapshot)})
+
+
+def _in_order(problems: set[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: (problem.path, problem.line, problem.message))
 
 
@@ -40,6 +54,7 @@ def _file(snapshot: Snapshot, path: RelPath, state: State) -> Iterator[Problem]:
             text = _text(snapshot, path)
             yield from check_core(text, state) if text is not None else ()
         case "topic":
+            yield from _unwritable(path)
             text = _text(snapshot, path)
             if text is not None:
                 yield from check_topic(path, markdown.parse_topic(text), state)
@@ -56,6 +71,15 @@ def _text(snapshot: Snapshot, path: RelPath) -> str | None:
         raise
     except ScriptoriumError:
         return None
+
+
+def _unwritable(path: RelPath) -> Iterator[Problem]:
+    """A name that a person gave, under which the topic can be read and never updated."""
+    try:
+        paths.rel_path(path)
+    except ScriptoriumError as error:
+        message = f"no update can edit the file under this name. {error.message}"
+        yield Problem(path, 1, "unwritable-name", message)
 
 
 def _misplaced(snapshot: Snapshot, path: RelPath) -> Iterator[Problem]:

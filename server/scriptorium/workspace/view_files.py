@@ -91,8 +91,15 @@ def differing(root: Path, mirror: Mirror) -> list[tuple[RelPath, str]]:
         if content is None and wanted == _content(EMPTY, key):
             continue  # a workspace that was never updated has no empty views
         if content != wanted:
-            found.append((path, "is missing" if content is None else "is not what the topics say"))
+            differs = "is not what the topics say"
+            found.append((path, _absence(root, path) if content is None else differs))
     return sorted(found)
+
+
+def _absence(root: Path, path: RelPath) -> str:
+    """That the view is missing, and what keeps an update from writing it."""
+    obstacle = scan.obstacle(root, path)
+    return f"is missing: {obstacle} is in its way. Move that away" if obstacle else "is missing"
 
 
 def _moved(root: Path, known: Known) -> list[RelPath]:

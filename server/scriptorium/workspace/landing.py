@@ -1,0 +1,325 @@
+"""Puts a merge in place: checked whole in memory, then installed as one commit of the journal.
+
+Owns `sync.json` in the runtime directory: the move of the branch that belongs to the files. It is
+installed in the same atomic step as they are, and taken away when the branch has moved; `finish`
+moves the branch where a killed sync did not come so far.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scriptorium.errors import BrokenContract, DanglingBlockLink, InvalidTopicFormat, MissingSource
+from scriptorium.format import paths
+from scriptorium.format.model import Problem, RelPath, Revision
+from scriptorium.workspace import disk, journal, lookout, merging, rendering, scan, view_files
+from scriptorium.workspace import git as committing
+from scriptorium.workspace.facts import digest
+from scriptorium.workspace.git_run import Git, GitError
+from scriptorium.workspace.journal import Change
+from scriptorium.workspace.layout import CORE, Layout, read_bytes
+from scriptorium.workspace.lookout import Found
+from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.merging import FILE, Blob, Merged
+from scriptorium.workspace.validate import contract_problems
+
+NOTE = "sync.json"
+ATTRIBUTES = ".gitattributes"
+RULES = """\
+# How Git treats memory when you merge by hand; `scriptorium sync` needs none of it.
+# Sources are joined by records, never by lines: Git leaves them to `scriptorium sync`.
+sources/** -text -merge
+# Views are rebuilt after every merge.
+timeline/** -text merge=union
+recent_events.jsonl -text merge=union
+relations.json -text merge=union
+"""
+
+type Contents = dict[RelPath, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The commits that a merge stands on."""
+
+    head: str | None
+    """Where the branch is; None before its first commit."""
+    ours: str
+    """`head` and what was not committed yet."""
+    theirs: str | None
+    remote: str
+    committed: tuple[RelPath, ...]
+    """The files in which `ours` differs from `head`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    commit: str
+    committed: tuple[RelPath, ...]
+    received: tuple[RelPath, ...]
+    revision: Revision
+
+
+def is_memory(path: str) -> bool:
+    """Whether Scriptorium commits the file by itself: authored, a source or a view."""
+    return paths.kind(RelPath(path)) in ("core", "topic", "source") or (
+        rendering.key_of(path) is not None
+    )
+
+
+def land(
+    workspace: Workspace,
+    git: Git,
+    snapshot: Snapshot,
+    merged: Merged,
+    sides: Sides,
+) -> Landed:
+    """The files, the index and the branch are at the merge.
+
+    The caller holds the lock. Raises GitError, ConcurrentUpdate and BrokenContract's children
+    before anything has changed.
+    """
+    layout = workspace.layout
+    contents = _contents(git, layout, merged)
+    findings = {p: _found(p, content) for p, content in contents.items() if _is_authored(p)}
+    with workspace.tracking() as tracker:
+        after = tracker.after(findings)
+        keys = {*tracker.stale(), *rendering.touched(snapshot.mirror, after, [*findings])}
+        views = view_files.plan(workspace.root, after, tracker.views, keys)
+    _check(
+        snapshot,
+        replace(snapshot, mirror=after, revision=after.revision, overlay=dict(contents.items())),
+    )
+    _check_markers(snapshot, contents, sides.committed)
+    rules = _rules(layout, contents)
+    made: dict[str, bytes | None] = {c.path: c.content for c in views.changes}
+    made.update(merged.texts)
+    made.update(rules.items())
+    commit = _commit(git, merged, made, sides)
+    changes = [_change(layout, path, content) for path, content in (contents | rules).items()]
+    changes += views.changes
+    if commit != sides.head:
+        note = json.dumps({"from": sides.head, "to": commit}).encode("ascii")
+        changes.append(_change(layout, layout.runtime_path(NOTE), note))
+    with suppress(OSError):
+        _ignore_runtime(layout)
+    journal.commit(layout, changes, meta={"sync": commit})
+    with workspace.tracking() as tracker:
+        tracker.installed(findings, views.digests, planned=snapshot.sequence, blocked=views.blocked)
+        revision = tracker.mirror.revision
+    finish(layout, git)
+    return Landed(commit, sides.committed, tuple(sorted(contents)), revision)
+
+
+def finish(layout: Layout, git: Git) -> None:
+    """The branch is where the files in place belong, if a sync was killed before it moved.
+
+    The caller holds the lock. Raises GitError; done again it has the same result.
+    """
+    place = layout.runtime_dir / NOTE
+    note = _read_note(place)
+    if note is not None:
+        old, new = note
+        head = git.asked("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if head == old and git.asked("cat-file", "-e", f"{new}^{{commit}}") is not None:
+            _move(git, old, new)
+    with suppress(FileNotFoundError):
+        disk.current.unlink(place)
+
+
+def _move(git: Git, old: str | None, new: str) -> None:
+    """The index has the files as they are on disk, and the branch is at `new`."""
+    empty = git("hash-object", "-t", "tree", "--stdin")
+    moved = merging.differing(git, old or empty, new)
+    gone = [path for path in moved if merging.is_runtime(path)]
+    committing.stage(git, [path for path in moved if path not in gone])
+    if gone:
+        names = b"".join(os.fsencode(path) + b"\0" for path in gone)
+        git("update-index", "--force-remove", "-z", "--stdin", stdin=names)
+    git("update-ref", "-m", "scriptorium sync", "HEAD", new, old or "")
+
+
+def _read_note(place: Path) -> tuple[str | None, str] | None:
+    try:
+        note = json.loads(disk.current.read(place) or b"null")
+        return (note["from"], note["to"]) if note else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _contents(git: Git, layout: Layout, merged: Merged) -> Contents:
+    """What becomes of each file that the merge changes. Raises GitError where one cannot stand."""
+    blobs = [blob for pair in merged.changed.values() for blob in pair if blob]
+    found = merging.contents(git, blobs)
+    contents: Contents = {}
+    for path, (before, after) in merged.changed.items():
+        rel = RelPath(path)
+        _check_place(layout, rel, found[before] if before else None, deleted=after is None)
+        made = merged.texts.get(path)
+        contents[rel] = made if made is not None else found[after] if after else None
+    return contents
+
+
+def _check_place(layout: Layout, path: RelPath, before: bytes | None, *, deleted: bool) -> None:
+    """The file can be put there, and what is there is what the merge stands on."""
+    if is_memory(path):
+        paths.existing_path(path)
+    obstacle = None if deleted else scan.obstacle(layout.root, path)
+    if obstacle is not None:
+        raise GitError(f"{path} cannot be put in place: {obstacle} is something else. Move it.")
+    if not is_memory(path) and read_bytes(layout, path) != before:
+        raise GitError(
+            f"the merge changes {path}, and so did you. Commit it (`git add {path}`,"
+            " `git commit`), or move it away."
+        )
+
+
+def _is_authored(path: RelPath) -> bool:
+    return paths.kind(path) in ("core", "topic", "source")
+
+
+def _found(path: RelPath, content: bytes | None) -> Found | None:
+    return None if content is None else lookout.found(path, content)
+
+
+def _check(before: Snapshot, after: Snapshot) -> None:
+    """The merged memory keeps the contract, whole. Raises BrokenContract's children."""
+
+    def exists(path: RelPath) -> bool:
+        if path in after.overlay:
+            return after.overlay[path] is not None
+        return before.exists(path)
+
+    problems = contract_problems(after, exists)
+    if not problems:
+        return
+    own = {(p.path, p.rule, p.message) for p in contract_problems(before)}
+    new = [p for p in problems if (p.path, p.rule, p.message) not in own]
+    raise _breach(new or problems, by_merge=bool(new))
+
+
+def _breach(problems: Sequence[Problem], *, by_merge: bool) -> BrokenContract:
+    kinds = {cls.code: cls for cls in (InvalidTopicFormat, MissingSource, DanglingBlockLink)}
+    shown = "; ".join(f"{p.path}:{p.line}: {p.message}" for p in problems[:5])
+    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+    why = "merged, memory breaks the contract" if by_merge else "memory here breaks the contract"
+    mend = (
+        "Mend it on the side that is easier to change, sync there, then here."
+        if by_merge
+        else "Mend the lines and run `scriptorium sync` again."
+    )
+    return kinds[problems[0].error](
+        f"Nothing was merged and nothing changed: {why}: {shown}{more}. {mend}",
+        path=problems[0].path,
+        details={
+            "problems": [
+                {"path": p.path, "line": p.line, "code": p.rule, "message": p.message}
+                for p in problems
+            ]
+        },
+    )
+
+
+def _check_markers(snapshot: Snapshot, contents: Contents, committed: Iterable[RelPath]) -> None:
+    """No unresolved conflict is committed as memory. Raises InvalidTopicFormat."""
+    edited = {p: snapshot.bytes_now(p) for p in committed if p not in contents}
+    for path, content in {**edited, **contents}.items():
+        text = (content or b"").decode("utf-8", "replace")
+        if (path == CORE or paths.kind(path) == "topic") and merging.has_markers(text):
+            line = next(
+                n for n, one in enumerate(text.split("\n"), 1) if one.startswith("<<<<<<< ")
+            )
+            raise _breach(
+                [Problem(path, line, "conflict-marker", "a conflict of Git's is unresolved here")],
+                by_merge=path in contents,
+            )
+
+
+def _rules(layout: Layout, contents: Contents) -> dict[RelPath, bytes]:
+    """The attributes, where the workspace has none of its own."""
+    path = RelPath(ATTRIBUTES)
+    if path in contents or os.path.lexists(layout.root / path):
+        return {}
+    return {path: RULES.encode("ascii")}
+
+
+def _ignore_runtime(layout: Layout) -> None:
+    """Git passes the runtime directory by, whatever a person adds."""
+    if not (layout.runtime_dir / ".gitignore").exists():
+        journal.write_runtime(layout, ".gitignore", b"*\n")
+
+
+def _change(layout: Layout, path: str, content: bytes | None) -> Change:
+    before = read_bytes(layout, path)
+    return Change(path, None if before is None else digest(before), content)
+
+
+def _commit(git: Git, merged: Merged, made: Mapping[str, bytes | None], sides: Sides) -> str:
+    """The commit of the merge; an older one where that has the same tree."""
+    tree = _tree(git, merged, made)
+    parents, message = _parents(git, sides)
+    if sides.head is None and sides.theirs and _has_tree(git, sides.theirs, tree):
+        return sides.theirs  # a new machine that brings nothing of its own
+    if len(parents) == 1 and _has_tree(git, parents[0], tree):
+        return parents[0]
+    return git(
+        "commit-tree",
+        tree,
+        *(word for parent in parents for word in ("-p", parent)),
+        "-F",
+        "-",
+        stdin=f"{message}\n".encode(),
+        options=committing.missing_identity(git),
+    )
+
+
+def _parents(git: Git, sides: Sides) -> tuple[list[str], str]:
+    """What the merge's commit stands on, and its message."""
+    ours, theirs = sides.ours, sides.theirs
+    if theirs is not None and _is_ancestor(git, ours, theirs):
+        return [theirs], "Rebuild views"
+    if theirs is not None and not _is_ancestor(git, theirs, ours):
+        return [ours, theirs], f"Merge memory from {sides.remote}"
+    if ours == sides.head:
+        return [ours], "Rebuild views"
+    return ([sides.head] if sides.head else []), committing.BY_HAND
+
+
+def _has_tree(git: Git, commit: str, tree: str) -> bool:
+    return git("rev-parse", f"{commit}^{{tree}}") == tree
+
+
+def _is_ancestor(git: Git, old: str, new: str) -> bool:
+    return git.asked("merge-base", "--is-ancestor", old, new) is not None
+
+
+def _tree(git: Git, merged: Merged, made: Mapping[str, bytes | None]) -> str:
+    """Git's merged tree with our views, sources and attributes in it, and no runtime file."""
+    entries = dict(merged.views)
+    for path, content in made.items():
+        entries[path] = None
+        if content is not None:
+            entries[path] = Blob(FILE, git("hash-object", "-w", "--stdin", stdin=content))
+    listed = git.raw("ls-tree", "-r", "-z", "--name-only", merged.tree)
+    for name in filter(None, listed.split(b"\0")):
+        if merging.is_runtime(os.fsdecode(name)):
+            entries[os.fsdecode(name)] = None
+    with tempfile.TemporaryDirectory(prefix="scriptorium-git-") as directory:
+        index = Path(directory) / "index"
+        git("read-tree", merged.tree, index=index)
+        lines = b"".join(_entry(path, blob) for path, blob in entries.items())
+        if lines:
+            git("update-index", "-z", "--index-info", stdin=lines, index=index)
+        return git("write-tree", index=index)
+
+
+def _entry(path: str, blob: Blob | None) -> bytes:
+    """What tells `update-index --index-info` of the file; without a blob, that it is gone."""
+    head = f"{blob.mode} {blob.id}" if blob else f"0 {'0' * 40}"
+    return head.encode("ascii") + b"\t" + os.fsencode(path) + b"\0"

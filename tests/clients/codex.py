@@ -1,0 +1,79 @@
+"""Codex as a test drives it: a home of its own, and the scripted service as its model."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.clients.openai_api import OpenAiApi
+
+SETTINGS = """
+model = "scripted"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+[analytics]
+enabled = false
+[features]
+unbounded_connection_retries = false
+"""
+
+
+@dataclass
+class Codex:
+    binary: Path
+    api: OpenAiApi
+    environment: dict[str, str]
+    cwd: Path
+    more: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        (self.folder / "config.toml").write_text(SETTINGS.format(url=self.api.url))
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environment["HOME"])
+
+    @property
+    def folder(self) -> Path:
+        """CODEX_HOME."""
+        return self.home / ".codex"
+
+    @property
+    def memory(self) -> Path:
+        return self.home / ".scriptorium" / "memory"
+
+    def run(self, *arguments: str | Path, status: int = 0) -> str:
+        own = {"CODEX_HOME": str(self.folder), "SCRIPTED_KEY": "dummy"}
+        done = subprocess.run(
+            [self.binary, *arguments],
+            cwd=self.cwd,
+            env={**self.environment, **own, **self.more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    def install(self, marketplace: Path) -> None:
+        self.run("plugin", "marketplace", "add", marketplace)
+        self.run("plugin", "add", "scriptorium@scriptorium")
+
+    def warm(self) -> None:
+        """The environment of the installed copy is there: `exec` waits for no first start."""
+        (launcher,) = self.folder.glob("plugins/cache/*/scriptorium/*/bin/scriptorium")
+        subprocess.run([launcher, "--version"], env=self.environment, check=True, timeout=90)
+
+    def ask(self, prompt: str, *arguments: str) -> str:
+        """One `exec` session with its hooks trusted; what it answered."""
+        return self.run("exec", "--dangerously-bypass-hook-trust", *arguments, prompt)
