@@ -295,7 +295,7 @@ def test_core_gets_a_line_once_and_keeps_its_budget(workspace: Workspace) -> Non
 
 HOSTILE = (
     "# heading", "> quote", "- item", "1. item", "```", "~~~", "| a | b |", "---", "<!-- x",
-    "<div>",
+    "<div>", "<A>", ":<A>", "List<int>",
     "text ^abc123", "^abc", "`half", "``a`", "trailing \\", "*em", "**strong", "[x] done", ": def",
     "a $$ b", "new-source-1 ^new-block-1", "\u202etext", "a\u2028b", "{#id}", "&lt;!--", "_x_",
     "[a]: http://x", "===", "    code", "http://a.b/[c]", "word `code ^x` word",

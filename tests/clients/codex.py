@@ -72,7 +72,8 @@ class Codex:
     def warm(self) -> None:
         """The environment of the installed copy is there: `exec` waits for no first start."""
         (launcher,) = self.folder.glob("plugins/cache/*/scriptorium/*/bin/scriptorium")
-        subprocess.run([launcher, "--version"], env=self.environment, check=True, timeout=90)
+        command = [launcher, "--version"]
+        subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=90)
 
     def ask(self, prompt: str, *arguments: str) -> str:
         """One `exec` session with its hooks trusted; what it answered."""

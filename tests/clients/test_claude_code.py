@@ -26,6 +26,7 @@ def claude(claude_binary, base_environment, project):
 @pytest.fixture
 def installed(claude, root):
     claude.install(root)
+    claude.warm(root)
     return claude
 
 

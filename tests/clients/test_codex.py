@@ -26,6 +26,7 @@ def codex(codex_binary, base_environment, project, cache):
 @pytest.fixture
 def installed(codex, root):
     codex.install(root)
+    codex.warm()
     return codex
 
 

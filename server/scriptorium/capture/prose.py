@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from scriptorium.capture.redact import redact
+from scriptorium.capture.redact import without_secrets
 
 
 class InvalidProseError(ValueError):
@@ -48,12 +48,17 @@ def line(text: str, limit: int) -> str:
 _LINK = re.compile(r"\]\((?!\s*<?https?://)|\[\[|\]\s*\[|\]:")
 _START = re.compile(r"[#>*+=|~<\[:_-]|-{3}|`{3}|[0-9]{1,9}(?=[.)])")
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|\$(?=\$)")
+# The names that the runtime replaces by ids and links.
+_PLACEHOLDER = re.compile(r"new-(?=(?:source|block|evidence)-)")
 _CARET = re.compile(r"(?:(?<=\s)|^)\^(?=[A-Za-z0-9-])")
 
 
 def _plain(text: str) -> str:
     """One line, NFC, without secrets and without characters that nobody sees."""
-    seen = "".join(c if _is_seen(c) else " " for c in redact(unicodedata.normalize("NFC", text)))
+    seen = "".join(
+        c if _is_seen(c) else " " for c in without_secrets(unicodedata.normalize("NFC", text))
+    )
     return " ".join(seen.split())
 
 
@@ -77,7 +82,8 @@ def _guarded(text: str) -> str:
 
 
 def _outside(text: str) -> str:
-    return _CARET.sub(r"\\^", text).replace("<!--", r"\<!--").replace("$$", r"\$\$")
+    text = _MARKUP.sub(r"\\\g<0>", _CARET.sub(r"\\^", text))
+    return _PLACEHOLDER.sub(r"new\\-", text)
 
 
 def _begun(text: str) -> str:

@@ -18,13 +18,17 @@ from functools import cache
 
 def redact(text: str) -> str:
     """The text without what is private and without secrets."""
-    clean = without_private(text)
+    return without_secrets(without_private(text))
+
+
+def without_secrets(text: str) -> str:
+    """The text with `[redacted:<kind>]` in the place of every secret."""
     for shape in _SHAPES:
-        if any(hint in clean for hint in shape.hints):
-            clean = _compiled(shape.pattern).sub(shape.substitute, clean)
-    if _NAME.search(clean):
-        clean = _compiled(_ASSIGNMENT, re.IGNORECASE).sub(_assigned, clean)
-    return clean
+        if any(hint in text for hint in shape.hints):
+            text = _compiled(shape.pattern).sub(shape.substitute, text)
+    if _NAME.search(text):
+        text = _compiled(_ASSIGNMENT, re.IGNORECASE).sub(_assigned, text)
+    return text
 
 
 def without_private(text: str) -> str:

@@ -28,6 +28,8 @@ _COMMANDS = {
     "status": ("show", "status"),
     "search": ("show", "search"),
     "show": ("show", "show"),
+    "sync": ("syncing", "sync"),
+    "forget": ("forgetting", "forget"),
     "doctor": ("doctor", "doctor"),
     "demo": ("demo", "demo"),
 }

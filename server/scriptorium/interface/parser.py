@@ -42,6 +42,9 @@ class Arguments(argparse.Namespace):
     retry: bool
     backfill: str | None
     keep: bool
+    remote: str | None
+    match: str | None
+    yes: bool
 
 
 def build() -> argparse.ArgumentParser:
@@ -59,6 +62,8 @@ def build() -> argparse.ArgumentParser:
     _status(commands)
     _search(commands)
     _show(commands)
+    _sync(commands)
+    _forget(commands)
     _doctor(commands)
     _demo(commands)
     return parser
@@ -144,6 +149,28 @@ def _show(commands: _Commands) -> None:
     parser = _command(commands, "show", does)
     parser.add_argument("block_id", metavar="BLOCK_ID", help="as in ^76fd3b6c")
     _workspace(parser, _LAYERS)
+    _json(parser)
+
+
+def _sync(commands: _Commands) -> None:
+    does = "merge what another machine pushed, check it, and push: one memory in several places"
+    parser = _command(commands, "sync", does)
+    _workspace(parser, _LAYERS)
+    add = parser.add_argument
+    add("--remote", metavar="R", help="a remote of the workspace's repository; default: its own")
+    _json(parser)
+
+
+def _forget(commands: _Commands) -> None:
+    does = "remove a block, or what holds a text, and erase the words that it came from"
+    parser = _command(commands, "forget", does)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("block_id", metavar="BLOCK_ID", nargs="?", help="as in ^76fd3b6c")
+    what.add_argument("--match", metavar="TEXT", help="every block and message that holds the text")
+    _workspace(parser)
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="show what would be forgotten; change nothing")
+    add("--yes", action="store_true", help="do not ask")
     _json(parser)
 
 

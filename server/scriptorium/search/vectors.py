@@ -144,8 +144,6 @@ class Vectors:
 
     def add(self, name: str, table: Table) -> None:
         """The rows are known from now on."""
-        if not len(table.keys):
-            return
         with self._guard:
             self._tables[name] = self._tables[name].joined(table)
 
@@ -186,7 +184,7 @@ class _Filler(threading.Thread):
         self._job = job
 
     def run(self) -> None:
-        job, due = self._job, 0.0
+        job, due, unsaved = self._job, 0.0, False
         fresh = _none(job.name)
         try:
             for units in self._batches():
@@ -196,15 +194,16 @@ class _Filler(threading.Thread):
                 if len(fresh.keys) < self._vectors.known(job.name) // _JOIN_SHARE:
                     continue  # joining copies the table: not for every batch
                 self._vectors.add(job.name, fresh)
-                fresh = _none(job.name)
+                fresh, unsaved = _none(job.name), True
                 if (begin := time.monotonic()) > due:
                     self._vectors.save(job.name, job.keys)
-                    took = time.monotonic() - begin
+                    took, unsaved = time.monotonic() - begin, False
                     due = begin + took + max(_SAVE_EVERY, _SAVE_SHARE * took)
         except EmbeddingUnavailable as error:
             self.error = error.message
-        self._vectors.add(job.name, fresh)
-        self._vectors.save(job.name, job.keys)
+        if unsaved or len(fresh.keys):
+            self._vectors.add(job.name, fresh)
+            self._vectors.save(job.name, job.keys)
 
     def _batches(self) -> Iterator[Array]:
         """The missing units, each text once, the newest first: they are asked for most."""

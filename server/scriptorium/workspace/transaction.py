@@ -54,6 +54,8 @@ class Update:
     git: git.Mode = "auto"
     edits: Callable[[Snapshot], Mapping[RelPath, str | None]] | None = None
     """The whole new text of authored files (None deletes one), made under the lock."""
+    erased: Callable[[Snapshot], Mapping[RelPath, bytes]] | None = None
+    """The whole new content of source files, in which a person had messages erased."""
     runtime: Mapping[str, bytes | None] = field(default_factory=dict)
     """Files below the runtime directory that move in the same step."""
 
@@ -145,6 +147,7 @@ def _drafted(snapshot: Snapshot, update: Update, parsed: patch.Patch | None) -> 
         edits[writable(path)] = text
     records = archive.records(update.provider, update.sources)
     archives = archive.archived(records, snapshot.bytes_now)
+    archives |= update.erased(snapshot) if update.erased else {}
     return drafting.draft(snapshot, edits, records, archives)
 
 

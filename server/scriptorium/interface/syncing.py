@@ -1,0 +1,56 @@
+"""`scriptorium sync`: one memory on several machines, through the workspace's own Git remote.
+
+Promises one line for each workspace that was synced, or their results as JSON. Of several layers,
+those that are a repository of their own are synced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+
+from scriptorium.errors import Json
+from scriptorium.interface import opening
+from scriptorium.interface.parser import Arguments
+from scriptorium.interface.surroundings import Surroundings
+from scriptorium.interface.terminal import plain
+from scriptorium.workspace import sync as syncing
+from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.sync import SyncResult
+
+
+def sync(arguments: Arguments, around: Surroundings) -> int:
+    loaded = around.settings()
+    opening.report(loaded, around)
+    memory = opening.open_memory(opening.asked(arguments), loaded, around)
+    roots = [memory.workspace(name).root for name in memory.layers.names]
+    own = [root for root in roots if os.path.lexists(root / ".git")]
+    results: list[Json] = []
+    for root in own or roots:
+        # A fresh clone has no runtime directory yet.
+        workspace = Workspace.open(root, create=True, ignore=False)
+        result = syncing.sync(workspace, arguments.remote, environ=around.environ)
+        results.append({"workspace": str(root), **asdict(result)})
+        if not arguments.json:
+            around.out.line(_told(str(root), result))
+    if arguments.json:
+        shown = json.dumps({"ok": True, "synced": results}, ensure_ascii=False, indent=2)
+        around.out.line(shown)
+    return 0
+
+
+def _told(root: str, result: SyncResult) -> str:
+    done = []
+    if result.committed:
+        done.append(f"committed {_count(len(result.committed), 'file')} changed here")
+    if result.received:
+        done.append(f"received {_count(len(result.received), 'file')}")
+    if result.sent:
+        done.append(f"sent {_count(result.sent, 'commit')}")
+    what = ", ".join(done) or "nothing new on either side"
+    return f"Synced {plain(root)} with {plain(result.remote)}: {what}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

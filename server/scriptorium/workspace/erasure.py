@@ -1,0 +1,110 @@
+"""After something was forgotten: the copies that memory's own machinery made of it.
+
+    journals    of installed updates, which hold the files as they were: settled and dropped
+    catalog     rewritten, so that no page of the database keeps an old row
+    logs        without the lines that hold the text
+    copies      `*.conflict-…` files, which are a person's to delete: named
+
+Touches no authored file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from scriptorium.workspace import disk, journal
+from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.storage import TEMP_PREFIX
+
+type Matches = Callable[[str], bool]
+
+_LOGS = (".log", ".jsonl")
+_BUSY_SECONDS = 5.0
+
+
+def sweep(layout: Layout, matches: Matches) -> None:
+    """Journals, catalog and logs hold nothing of what was forgotten.
+
+    Raises InternalError where the journals cannot be dropped, ConcurrentUpdate when the lock is
+    held for too long.
+    """
+    with journal.locked(layout):
+        journal.recover(layout)
+        journal.settle(layout)
+        _rewrite(layout.cache / "catalog.sqlite", matches)
+    for name in disk.current.listing(layout.runtime_dir):
+        if name.endswith(_LOGS):
+            _drop_lines(layout, name, matches)
+
+
+def leftovers(layout: Layout, matches: Matches) -> Iterator[str]:
+    """The files below the workspace that still hold the text, `.git` left aside, sorted."""
+    for place in sorted(_files(layout.root)):
+        try:
+            data = place.read_bytes()
+        except OSError:
+            continue
+        if matches(data.decode("utf-8", "replace")):
+            yield place.relative_to(layout.root).as_posix()
+
+
+def conflict_copies(layout: Layout) -> list[str]:
+    """The copies kept of hand edits, which may hold anything."""
+    found = (p.relative_to(layout.root).as_posix() for p in _files(layout.root))
+    return sorted(path for path in found if ".conflict-" in path.rpartition("/")[2])
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in names:
+            place = Path(folder, name)
+            if not place.is_symlink() and place.is_file() and not name.startswith(TEMP_PREFIX):
+                yield place
+
+
+def _rewrite(place: Path, matches: Matches) -> None:
+    """The catalog's file has its present rows and nothing else, or is gone: it is made anew."""
+    try:
+        _vacuum(place, matches)
+    except sqlite3.Error:
+        for suffix in ("-wal", "-shm", ""):
+            place.with_name(place.name + suffix).unlink(missing_ok=True)
+
+
+def _vacuum(place: Path, matches: Matches) -> None:
+    if not place.is_file():
+        return
+    with closing(sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None)) as opened:
+        opened.execute("PRAGMA secure_delete=ON")
+        gone = opened.execute("SELECT path FROM files WHERE digest IS NULL").fetchall()
+        rows = [row for row in gone if matches(str(row[0]))]
+        opened.executemany("DELETE FROM files WHERE path = ?", rows)
+        opened.execute("VACUUM")
+        if opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise sqlite3.OperationalError("another process reads the log of the catalog")
+
+
+def _drop_lines(layout: Layout, name: str, matches: Matches) -> None:
+    """The log has no line that holds the text, plainly or as JSON writes it."""
+    with suppress(OSError):
+        lines = (disk.current.read(layout.runtime_dir / name) or b"").splitlines(keepends=True)
+        kept = [line for line in lines if not _holds(line, matches)]
+        if len(kept) < len(lines):
+            journal.write_runtime(layout, name, b"".join(kept))
+
+
+def _holds(line: bytes, matches: Matches) -> bool:
+    text = line.decode("utf-8", "replace")
+    if matches(text):
+        return True
+    try:
+        return matches(json.dumps(json.loads(text), ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return False
