@@ -1,7 +1,8 @@
 """Makes realistic workspaces of any size: topics, links, years of dates, and the sources they cite.
 
-Promises: the same size and seed give the same bytes, and `validate` finds nothing to complain of. Writes
-the files directly (hundred thousand blocks take seconds) and lets the package render the views.
+Promises: the same size and seed give the same bytes, and `validate` finds nothing to complain of.
+Writes the files directly (hundred thousand blocks take seconds) and lets the package render the
+views.
 
     python benchmarks/generate.py /tmp/memory --blocks 10000
 """
@@ -30,7 +31,18 @@ FIRST_DAY = date(2019, 1, 1)
 DAYS = 2700
 
 _AREAS = ("people", "work", "home", "health", "travel", "code", "reading", "money", "项目", "朋友")
-_SUBJECTS = ("office", "garden", "release", "parser", "doctor", "budget", "holiday", "居住", "会议", "论文")
+_SUBJECTS = (
+    "office",
+    "garden",
+    "release",
+    "parser",
+    "doctor",
+    "budget",
+    "holiday",
+    "居住",
+    "会议",
+    "论文",
+)
 _WHO = ("The user", "Mira", "Jonas", "The team", "小林", "Dr. Okafor", "The landlord", "王芳")
 _DID = (
     "moved to {place}",
@@ -45,7 +57,14 @@ _DID = (
     "把 `{code}` 的超时改成了三十秒",
 )
 _PLACES = ("Pudong", "Lisbon", "Kraków", "浦东", "the north wing", "Oslo", "杭州", "Room 4.12")
-_THINGS = ("the old bicycle", "green tea", "the quarterly report", "夜班", "a standing desk", "旧相机")
+_THINGS = (
+    "the old bicycle",
+    "green tea",
+    "the quarterly report",
+    "夜班",
+    "a standing desk",
+    "旧相机",
+)
 _CODE = ("parse_topic", "retryBudget", "cache/http.py", "MAX_LINKS", "tokenize_cjk", "onResume()")
 
 
@@ -84,7 +103,9 @@ def _threads(chance: random.Random, count: int) -> Iterator[tuple[RelPath, list[
         thread = sha256(f"thread {start}".encode()).hexdigest()[:16]
         records = [
             SourceRecord(
-                ids.source_id("claude-code", thread, sha256(f"{start}/{n}".encode()).hexdigest()[:16]),
+                ids.source_id(
+                    "claude-code", thread, sha256(f"{start}/{n}".encode()).hexdigest()[:16]
+                ),
                 "user" if n % 2 == 0 else "assistant",
                 f"{_day(chance).isoformat()}T{chance.randrange(24):02}:{chance.randrange(60):02}:00+00:00",
                 " ".join(f"{_statement(chance)}." for _ in range(chance.randint(1, 4))),
@@ -170,7 +191,9 @@ def _block_id(seed: int, number: int) -> BlockId:
 
 
 def _core(places: list[Place]) -> str:
-    links = "".join(f"- [{p.block}]({paths.relative(RelPath('core.md'), p.path)}#^{p.block})\n" for p in places)
+    links = "".join(
+        f"- [{p.block}]({paths.relative(RelPath('core.md'), p.path)}#^{p.block})\n" for p in places
+    )
     return f"# Core memory\n\nThe user likes short answers.\n\n{links}"
 
 

@@ -18,7 +18,19 @@ from scriptorium.interface import parser
 from .conftest import MOVE, Remembered, creation, digest, topic
 
 PATH = "topics/personal/residence.md"
-COMMANDS = ("init", "validate", "mcp", "ingest", "status", "search", "show", "doctor", "demo")
+COMMANDS = (
+    "init",
+    "validate",
+    "mcp",
+    "ingest",
+    "status",
+    "search",
+    "show",
+    "sync",
+    "forget",
+    "doctor",
+    "demo",
+)
 
 type Run = Callable[..., subprocess.CompletedProcess[str]]
 

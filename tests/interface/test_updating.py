@@ -76,6 +76,30 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("topics/Ana.md", "topics/ana.md"),
+        ("topics/Work/a.md", "topics/work/b.md"),
+        ("topics/ana.md", "topics/ana.md/more.md"),
+        ("topics/ana.md/more.md", "topics/ana.md"),
+    ],
+    ids=["case twins", "twins of directories", "below a file", "above a file"],
+)
+def test_files_that_cannot_stand_side_by_side_are_refused_together(
+    remembered: Remembered, one: str, other: str
+) -> None:
+    before = digest(remembered.root)
+    error = remembered.refused(
+        "memory_update",
+        base_revision=remembered.revision,
+        patch=creation(one, topic("a", "A.")) + creation(other, topic("b", "B.")),
+        sources=[MOVE],
+    )
+    assert error["code"] == "INVALID_ARGUMENT"
+    assert digest(remembered.root) == before
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_refusal_has_its_code_and_changes_no_byte(residence: Remembered, name: str) -> None:
     patch, code = REFUSED[name]

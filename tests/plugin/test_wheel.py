@@ -15,9 +15,7 @@ def wheel(root, tmp_path_factory):
     copy = tmp_path_factory.mktemp("source")
     unwanted = shutil.ignore_patterns("__pycache__", ".*")
     for name in ("server", "protocol"):
-        shutil.copytree(
-            root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".*")
-        )
+        shutil.copytree(root / name, copy / name, ignore=unwanted)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, copy)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(copy / "dist")]

@@ -1,4 +1,4 @@
-"""People edit memory in their editors, and other programs put odd things there: all else goes on."""
+"""People edit memory in their editors, other programs put odd things there: all else goes on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptorium.errors import BrokenContract, InvalidArgument, InvalidTopicForm
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import scan
 from scriptorium.workspace.memory import Workspace
-from scriptorium.workspace.transaction import UpdateResult, validate
+from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update, validate
 
 HOME = "topics/home.md"
 PLAN = "topics/plan.md"
@@ -33,10 +33,21 @@ def remember(workspace: Workspace, path: str, name: str) -> UpdateResult:
     snapshot = workspace.snapshot()
     text = updates.text_of(snapshot, path) or "# Title\n"
     end = "\r\n" if "\r\n" in text else "\n"
-    added = ("" if text.endswith("\n") else end) + updates.fact(name, f"Fact {name}.").replace(
-        "\n", end
-    )
+    added = updates.fact(name, f"Fact {name}.").replace("\n", end)
+    if not text.endswith("\n"):
+        return _append_to_unended(workspace, path, text, added, name)
     return updates.send(workspace, snapshot, {path: text + added}, name)
+
+
+def _append_to_unended(
+    workspace: Workspace, path: str, text: str, added: str, name: str
+) -> UpdateResult:
+    last = text.rsplit("\n", maxsplit=1)[-1]
+    lines = "".join(f"+{line}\n" for line in [last, *added.removesuffix("\n").split("\n")])
+    mark = "\\ No newline at end of file\n"
+    patch = f"--- a/{path}\n+++ b/{path}\n@@ @@\n-{last}\n{mark}{lines}"
+    source = SourceInput("new-source-1", "user", name, None)
+    return update(workspace, Update(None, patch, (source,), git="off"), now=updates.NOW)
 
 
 def goes_on(workspace: Workspace) -> None:
@@ -169,22 +180,22 @@ def test_a_view_edited_or_deleted_by_hand_is_restored_by_the_next_update(
     workspace: Workspace,
 ) -> None:
     month = workspace.root / "timeline/2026/08.md"
-    relations = workspace.root / "relations.json"
+    recent = workspace.root / "recent_events.jsonl"
     stray = workspace.root / "timeline/1999.md"
     own = workspace.root / "timeline/notes of mine.md"
     expected = month.read_bytes()
     month.write_text("scribbled")
     stray.write_text("scribbled")
     own.write_text("mine")
-    relations.unlink()
+    recent.unlink()
     assert {p.path for p in validate(workspace)} == {
         "timeline/2026/08.md",
         "timeline/1999.md",
-        "relations.json",
+        "recent_events.jsonl",
     }
     remember(workspace, HOME, "more")
     assert month.read_bytes() == expected
-    assert relations.exists()
+    assert recent.exists()
     assert not stray.exists()
     assert own.read_text() == "mine"
     assert validate(workspace) == []
@@ -208,7 +219,7 @@ def test_a_file_that_is_being_written_is_read_again_when_it_is_whole(
 def test_a_topic_of_five_megabytes_is_read_and_updated(workspace: Workspace) -> None:
     evidence = (workspace.root / HOME).read_text().split("\n\n")[-1]
     label = evidence.split("]")[0] + "]"
-    blocks = "".join(f"Line {n} {'of a long file ' * 300}.{label} ^b{n}\n\n" for n in range(1100))
+    blocks = "".join(f"Line {n} {'of a long file ' * 320}.{label} ^b{n}\n\n" for n in range(1100))
     (workspace.root / PLAN).write_text(f"# Plan\n\n{blocks}{evidence}")
     assert (workspace.root / PLAN).stat().st_size > 5_000_000
     assert workspace.snapshot().counts().blocks == 1101
@@ -383,6 +394,7 @@ def test_unreadable_sources_are_not_deleted(
     before = workspace.snapshot()
     (source,) = [info.path for info in before.files() if info.kind == "source"]
     forbid((workspace.root / source).parent)
+    os.utime((workspace.root / source).parent)
     remember(workspace, HOME, "more")
     fresh = Workspace.open(workspace.root).snapshot()
     assert fresh.counts().sources == 2

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -14,7 +15,7 @@ from tests.workspace import updates
 
 from scriptorium.errors import DanglingBlockLink
 from scriptorium.format.model import RelPath
-from scriptorium.workspace import rendering
+from scriptorium.workspace import rendering, view_files
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.transaction import SourceInput, Update, update
 
@@ -218,3 +219,27 @@ TestIncrementalViews.settings = settings(
     # Shrinking takes minutes, and the steps of a failure are few enough to read.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
+
+
+def test_of_many_views_each_is_looked_at_in_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_files, "LOOKS", 2)
+    workspace = Workspace.open(tmp_path)
+
+    def remember(number: int, month: str) -> None:
+        text = updates.fact(f"n{number}", f"Fact {number}.").replace("2026-08-03", month)
+        wanted: dict[str, str | None] = {f"topics/{number}.md": f"# Topic\n{text}"}
+        updates.send(workspace, workspace.snapshot(), wanted, "said")
+
+    for number, month in enumerate(("2020-01", "2021-01", "2022-01", "2023-01")):
+        remember(number, month)
+    edited, deleted = tmp_path / "timeline/2020.md", tmp_path / "timeline/2021/01.md"
+    before = {file: file.read_text() for file in (edited, deleted)}
+    edited.write_text("scribbled")
+    deleted.unlink()
+    remember(10, "2024-01")
+    assert edited.read_text() == "scribbled" or not deleted.exists()
+    for number in range(11, 18):
+        remember(number, "2024-01")
+    assert {file: file.read_text() for file in (edited, deleted)} == before

@@ -40,6 +40,8 @@ def removed(text: str, blocks: Collection[str]) -> Removal:
     gone |= {heading for heading, _ in headings} | _uncited(topic, blocks)
     kept = [(n, line) for n, line in enumerate(lines, 1) if n not in gone]
     stays = tuple((n, line) for n, line in kept if line.strip())
+    if not gone:
+        return Removal(text, (), stays)
     if not stays:
         return Removal(None, headings, ())
     return Removal("\n".join(_closed(kept, gone)), headings, stays)

@@ -108,14 +108,15 @@ class Okapi(BM25Okapi):  # type: ignore[misc]  # rank_bm25 has no types
 
 def spread(values: Array, before: Array, after: Array) -> Array:
     """`values` (one a unit) with their neighbours' values, each step away at half the weight."""
-    padded = np.append(values, 0.0)
     total = values.astype(np.float64)
-    weight = 1.0
-    left, right = before[:-1], after[:-1]
-    for _ in range(REACH):
-        weight *= FADE
-        total += weight * (padded[left] + padded[right])
-        left, right = before[left], after[right]
+    for neighbour in (before, after):
+        units = np.flatnonzero(neighbour[:-1] >= 0)
+        reached, weight = neighbour[units], FADE
+        for _ in range(REACH):
+            total[units] += weight * values[reached]
+            reached, weight = neighbour[reached], weight * FADE
+            inside = reached >= 0
+            units, reached = units[inside], reached[inside]
     return total
 
 

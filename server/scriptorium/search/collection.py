@@ -37,6 +37,8 @@ class Snapshot(Protocol):
 
     @property
     def epoch(self) -> str: ...
+    @property
+    def sequence(self) -> int: ...
     def changes_since(self, sequence: int) -> Delta: ...
     def topic(self, path: RelPath) -> Topic | None: ...
     def sources_of(self, path: RelPath) -> list[SourceRecord]: ...
@@ -116,9 +118,9 @@ def empty() -> Collection:
 def followed(collection: Collection, snapshot: Snapshot) -> Collection:
     """The collection as the snapshot has it; the same object when nothing has changed."""
     fresh = snapshot.epoch != collection.epoch
-    delta = snapshot.changes_since(0 if fresh else collection.sequence)
-    if not fresh and delta.sequence == collection.sequence:
+    if not fresh and snapshot.sequence == collection.sequence:
         return collection
+    delta = snapshot.changes_since(0 if fresh else collection.sequence)
     gone = set(map(str, delta.removed))
     if fresh:  # its numbers mean nothing here, but entries that are as before are kept
         gone |= set(collection.paths).difference(delta.changed)

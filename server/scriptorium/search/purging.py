@@ -52,5 +52,3 @@ def _keep(workspace: Workspace, name: str, live: arrays.Array) -> None:
     journal.write_runtime(
         workspace.layout, f"cache/{name}", arrays.pack(Stored(found.labels, found.lists, rest))
     )
-
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +66,10 @@ def draft(
     Raises InvalidArgument for a file that cannot stand where it is to be made.
     """
     before: Texts = {path: text_of(path, snapshot.bytes_now(path)) for path in edits}
-    for path, text in edits.items():
-        if text is not None and before[path] is None:
-            _check_place(snapshot, path, edits)
+    made = [path for path, text in edits.items() if text is not None and before[path] is None]
+    _check_together(made)
+    for path in made:
+        _check_place(snapshot, path, edits)
     names = _materialised(snapshot, edits, before, records)
     texts, topics = _linked(snapshot, names.texts, before, archives)
     encoded = {p: None if t is None else t.encode("utf-8") for p, t in texts.items()}
@@ -175,6 +176,25 @@ def _origin(
     return deleted.most_common(1)[0][0] if deleted else path
 
 
+def _check_together(made: Iterable[RelPath]) -> None:
+    """The files that one update makes can stand side by side, on every system.
+
+    Raises InvalidArgument.
+    """
+    names: dict[str, tuple[str, RelPath]] = {}
+    for path in made:
+        parts = path.split("/")
+        for count in range(1, len(parts) + 1):
+            name = "/".join(parts[:count])
+            same, other = names.setdefault(paths.twin_key(name), (name, path))
+            if same != name or (path != other and name in (path, other)):
+                raise InvalidArgument(
+                    f"{path} and {other} cannot both be made: {name} and {same} are one name, or"
+                    " one is a file where the other needs a directory. Choose another name.",
+                    path=path,
+                )
+
+
 def _check_place(snapshot: Snapshot, path: RelPath, edits: Mapping[RelPath, str | None]) -> None:
     """A file can be made at `path`, on every system. Raises InvalidArgument."""
     root = snapshot.layout.root
@@ -188,8 +208,8 @@ def _check_place(snapshot: Snapshot, path: RelPath, edits: Mapping[RelPath, str 
         # A name on disk that is not in the normal form looks the same, and no patch can name it.
         step = f"Edit {twin}" if twin == paths.composed(twin) else "A person has to rename that one"
         raise InvalidArgument(
-            f"{path} differs from {twin} only in case or Unicode form, and some systems take them"
-            f" for one file. {step}, or choose another name.",
+            f"{path} differs from {twin} only in case or Unicode form, and some systems"
+            f" take them for one file. {step}, or choose another name.",
             path=path,
         )
 

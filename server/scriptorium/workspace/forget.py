@@ -1,6 +1,6 @@
 """What a person wants forgotten: which blocks and messages that is, and their removal.
 
-    plan      from one block's id, or from a text: what would go, what stays and why; changes nothing
+    plan      from one block's id, or from a text: what would go, and what stays; changes nothing
     forget    the plan carried out as one transaction
 
 A block goes with the evidence that only it cites. A message loses its content, and keeps its
@@ -102,9 +102,7 @@ def plan_match(snapshot: Snapshot, text: str) -> Plan:
     return _plan(snapshot, needle, lambda passage: needle in fold(passage.text))
 
 
-def forget(
-    workspace: Workspace, plan: Plan, *, mode: git.Mode, now: datetime
-) -> UpdateResult:
+def forget(workspace: Workspace, plan: Plan, *, mode: git.Mode, now: datetime) -> UpdateResult:
     """The plan is carried out, whole. Raises as `transaction.update`: ConcurrentUpdate when memory
     is not as it was planned for.
     """
@@ -178,9 +176,7 @@ def _needles(passages: list[Passage]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if len(line) >= _SHORTEST))
 
 
-def _records(
-    snapshot: Snapshot, only: set[str] | None
-) -> Iterator[tuple[RelPath, SourceRecord]]:
+def _records(snapshot: Snapshot, only: set[str] | None) -> Iterator[tuple[RelPath, SourceRecord]]:
     """The archived messages, or those of these ids, with their files."""
     files = {p for p in snapshot.mirror.files if paths.kind(p) == "source"}
     if only is not None:
@@ -194,11 +190,7 @@ def _records(
 def _cited(snapshot: Snapshot, path: RelPath, topic: Topic, block: str) -> set[str]:
     """The ids of the sources that a block rests on."""
     labels = {
-        e
-        for b in topic.blocks
-        if b.id == block
-        for claim in b.claims
-        for e in claim.evidence
+        e for b in topic.blocks if b.id == block for claim in b.claims for e in claim.evidence
     }
     refs = [ref for e in topic.evidence if e.id in labels for ref in e.sources]
     return {_resolved(snapshot, path, ref) for ref in refs}
@@ -246,6 +238,8 @@ def _edited(
         headings += [Passage(path, line, text) for line, text in done.headings]
         if needle is not None:
             stays += [Passage(path, n, text) for n, text in done.lines if needle in fold(text)]
+            if done.text is not None and needle in fold(path):
+                stays.append(Passage(path, 0, "the file's own name"))
     return texts, headings, stays
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,16 @@ from pathlib import Path
 from scriptorium.errors import BrokenContract, DanglingBlockLink, InvalidTopicFormat, MissingSource
 from scriptorium.format import paths
 from scriptorium.format.model import Problem, RelPath, Revision
-from scriptorium.workspace import disk, journal, lookout, merging, rendering, scan, view_files
+from scriptorium.workspace import (
+    disk,
+    journal,
+    lookout,
+    merge_commit,
+    merging,
+    rendering,
+    scan,
+    view_files,
+)
 from scriptorium.workspace import git as committing
 from scriptorium.workspace.facts import digest
 from scriptorium.workspace.git_run import Git, GitError
@@ -26,7 +34,8 @@ from scriptorium.workspace.journal import Change
 from scriptorium.workspace.layout import CORE, Layout, read_bytes
 from scriptorium.workspace.lookout import Found
 from scriptorium.workspace.memory import Snapshot, Workspace
-from scriptorium.workspace.merging import FILE, Blob, Merged
+from scriptorium.workspace.merge_commit import Sides
+from scriptorium.workspace.merging import Merged
 from scriptorium.workspace.validate import contract_problems
 
 NOTE = "sync.json"
@@ -42,20 +51,6 @@ relations.json -text merge=union
 """
 
 type Contents = dict[RelPath, bytes | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """The commits that a merge stands on."""
-
-    head: str | None
-    """Where the branch is; None before its first commit."""
-    ours: str
-    """`head` and what was not committed yet."""
-    theirs: str | None
-    remote: str
-    committed: tuple[RelPath, ...]
-    """The files in which `ours` differs from `head`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +96,20 @@ def land(
     made: dict[str, bytes | None] = {c.path: c.content for c in views.changes}
     made.update(merged.texts)
     made.update(rules.items())
-    commit = _commit(git, merged, made, sides)
+    target = merge_commit.commit(git, merged, made, sides)
     changes = [_change(layout, path, content) for path, content in (contents | rules).items()]
     changes += views.changes
-    if commit != sides.head:
-        note = json.dumps({"from": sides.head, "to": commit}).encode("ascii")
+    if target != sides.head:
+        note = json.dumps({"from": sides.head, "to": target}).encode("ascii")
         changes.append(_change(layout, layout.runtime_path(NOTE), note))
     with suppress(OSError):
         _ignore_runtime(layout)
-    journal.commit(layout, changes, meta={"sync": commit})
+    journal.commit(layout, changes, meta={"sync": target})
     with workspace.tracking() as tracker:
         tracker.installed(findings, views.digests, planned=snapshot.sequence, blocked=views.blocked)
         revision = tracker.mirror.revision
     finish(layout, git)
-    return Landed(commit, sides.committed, tuple(sorted(contents)), revision)
+    return Landed(target, sides.committed, tuple(sorted(contents)), revision)
 
 
 def finish(layout: Layout, git: Git) -> None:
@@ -258,68 +253,3 @@ def _ignore_runtime(layout: Layout) -> None:
 def _change(layout: Layout, path: str, content: bytes | None) -> Change:
     before = read_bytes(layout, path)
     return Change(path, None if before is None else digest(before), content)
-
-
-def _commit(git: Git, merged: Merged, made: Mapping[str, bytes | None], sides: Sides) -> str:
-    """The commit of the merge; an older one where that has the same tree."""
-    tree = _tree(git, merged, made)
-    parents, message = _parents(git, sides)
-    if sides.head is None and sides.theirs and _has_tree(git, sides.theirs, tree):
-        return sides.theirs  # a new machine that brings nothing of its own
-    if len(parents) == 1 and _has_tree(git, parents[0], tree):
-        return parents[0]
-    return git(
-        "commit-tree",
-        tree,
-        *(word for parent in parents for word in ("-p", parent)),
-        "-F",
-        "-",
-        stdin=f"{message}\n".encode(),
-        options=committing.missing_identity(git),
-    )
-
-
-def _parents(git: Git, sides: Sides) -> tuple[list[str], str]:
-    """What the merge's commit stands on, and its message."""
-    ours, theirs = sides.ours, sides.theirs
-    if theirs is not None and _is_ancestor(git, ours, theirs):
-        return [theirs], "Rebuild views"
-    if theirs is not None and not _is_ancestor(git, theirs, ours):
-        return [ours, theirs], f"Merge memory from {sides.remote}"
-    if ours == sides.head:
-        return [ours], "Rebuild views"
-    return ([sides.head] if sides.head else []), committing.BY_HAND
-
-
-def _has_tree(git: Git, commit: str, tree: str) -> bool:
-    return git("rev-parse", f"{commit}^{{tree}}") == tree
-
-
-def _is_ancestor(git: Git, old: str, new: str) -> bool:
-    return git.asked("merge-base", "--is-ancestor", old, new) is not None
-
-
-def _tree(git: Git, merged: Merged, made: Mapping[str, bytes | None]) -> str:
-    """Git's merged tree with our views, sources and attributes in it, and no runtime file."""
-    entries = dict(merged.views)
-    for path, content in made.items():
-        entries[path] = None
-        if content is not None:
-            entries[path] = Blob(FILE, git("hash-object", "-w", "--stdin", stdin=content))
-    listed = git.raw("ls-tree", "-r", "-z", "--name-only", merged.tree)
-    for name in filter(None, listed.split(b"\0")):
-        if merging.is_runtime(os.fsdecode(name)):
-            entries[os.fsdecode(name)] = None
-    with tempfile.TemporaryDirectory(prefix="scriptorium-git-") as directory:
-        index = Path(directory) / "index"
-        git("read-tree", merged.tree, index=index)
-        lines = b"".join(_entry(path, blob) for path, blob in entries.items())
-        if lines:
-            git("update-index", "-z", "--index-info", stdin=lines, index=index)
-        return git("write-tree", index=index)
-
-
-def _entry(path: str, blob: Blob | None) -> bytes:
-    """What tells `update-index --index-info` of the file; without a blob, that it is gone."""
-    head = f"{blob.mode} {blob.id}" if blob else f"0 {'0' * 40}"
-    return head.encode("ascii") + b"\t" + os.fsencode(path) + b"\0"

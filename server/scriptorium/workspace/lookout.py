@@ -10,7 +10,6 @@ What cannot be read is never taken for deleted: it is no finding, but a fault, a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from scriptorium.format import paths
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import scan
 from scriptorium.workspace.facts import Facts, digest, extract
-from scriptorium.workspace.scan import UNSETTLED, Scan, Signature
+from scriptorium.workspace.scan import UNLISTED, UNSETTLED, Scan, Signature
 
 CORE = RelPath("core.md")
 
@@ -129,11 +128,17 @@ class Lookout:
         for path in files:
             directory = path.rpartition("/")[0]
             while directory:
-                try:
-                    self._directories[directory] = scan.signature(os.lstat(self._root / directory))
-                except OSError:
-                    self._directories.pop(directory, None)
+                if self._directories.get(directory, UNLISTED) == UNLISTED:
+                    self._directories[directory] = UNLISTED
+                else:
+                    self._directories[directory] = self._directory(directory)
                 directory = directory.rpartition("/")[0]
+
+    def _directory(self, directory: str) -> Signature:
+        try:
+            return scan.signature((self._root / directory).lstat())
+        except OSError:
+            return UNLISTED
 
     def _look_at_core(self, authored: Scan) -> list[RelPath]:
         """Adds the core to what was found; the core itself when it is gone."""

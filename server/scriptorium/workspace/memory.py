@@ -25,7 +25,15 @@ from scriptorium.workspace.snapshot import Counts, Delta, FileInfo, Snapshot, Sn
 from scriptorium.workspace.storage import advice
 from scriptorium.workspace.tracker import Tracker
 
-__all__ = ["Counts", "Delta", "FileInfo", "Snapshot", "SnapshotMoved", "Workspace"]
+__all__ = [
+    "Counts",
+    "Delta",
+    "FileInfo",
+    "Snapshot",
+    "SnapshotMoved",
+    "Workspace",
+    "WorkspaceUnreadable",
+]
 
 _PATIENCE = 10.0
 """Seconds that a reader waits for a writer to finish installing; that takes milliseconds."""
@@ -33,6 +41,18 @@ _PAUSE = 0.001
 _READINGS = 5
 _PARSES = 128
 """Topics whose parse is kept, so that reading around one subject does not parse it again."""
+
+
+class WorkspaceUnreadable(InternalError, OSError):
+    """The workspace as a whole cannot be read: it is gone, or its disk fails.
+
+    An OSError too, for those who go on with the other layers.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The workspace cannot be read: {advice(error)}")
+        self.errno = error.errno
+        self.strerror = error.strerror
 
 
 class Workspace:
@@ -104,7 +124,7 @@ class Workspace:
             try:
                 self.tracker.sync()
             except OSError as error:
-                raise InternalError(f"The workspace cannot be read: {advice(error)}") from error
+                raise WorkspaceUnreadable(error) from error
             return self._taken(strict=False)
 
     def _snapshot(self, *, strict: bool) -> Snapshot:
@@ -112,7 +132,7 @@ class Workspace:
         try:
             return self._calm_snapshot(deadline, strict=strict)
         except OSError as error:
-            raise InternalError(f"The workspace cannot be read: {advice(error)}") from error
+            raise WorkspaceUnreadable(error) from error
 
     def _calm_snapshot(self, deadline: float, *, strict: bool) -> Snapshot:
         while True:

@@ -21,6 +21,8 @@ type Signature = tuple[int, int, int, int]
 """Size, mtime and ctime in nanoseconds, inode."""
 UNSETTLED: Signature = (-1, 0, 0, 0)
 """Equal to no file's signature: read it again."""
+UNLISTED: Signature = (-2, 0, 0, 0)
+"""The signature of a directory whose files are not known."""
 
 _GRAIN_NS = 20_000_000
 """Longer than a kernel tick, which is the grain of time stamps on the usual file systems."""
@@ -52,7 +54,9 @@ def signature(status: os.stat_result) -> Signature:
 
 def settled(found: Signature, now_ns: int) -> Signature:
     """`found`, if a later change of the file cannot leave it the same; else UNSETTLED."""
-    _, mtime, ctime, _ = found
+    size, mtime, ctime, _ = found
+    if size < 0:
+        return found
     coarse = mtime % 1_000_000_000 == 0 and ctime % 1_000_000_000 == 0
     grain = _COARSE_GRAIN_NS if coarse else _GRAIN_NS
     return found if max(mtime, ctime) < now_ns - grain else UNSETTLED
@@ -86,7 +90,7 @@ def scan(
         except FileNotFoundError:
             continue
         except OSError as error:
-            found.directories.pop(directory, None)
+            found.directories[directory] = UNLISTED
             found.unreadable.append((directory, _reason(error)))
     return found
 

@@ -25,6 +25,7 @@ from scriptorium.workspace import git as committing
 from scriptorium.workspace import landing, merging, remote
 from scriptorium.workspace.git_run import Git, GitError
 from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.merge_commit import Sides
 from scriptorium.workspace.remote import RejectedError, Remote
 
 LIMIT = 60.0
@@ -152,7 +153,7 @@ def _merge(
         merged = merging.unmerged(git, ours)
     if merged.conflicts:
         raise _conflict(merged.conflicts, end, edited=ours != head)
-    sides = landing.Sides(head, ours, theirs, str(end), committed)
+    sides = Sides(head, ours, theirs, str(end), committed)
     return landing.land(workspace, git, snapshot, merged, sides)
 
 

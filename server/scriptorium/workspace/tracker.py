@@ -20,7 +20,7 @@ from scriptorium.workspace.catalog import Catalog, FileRow, ViewRow
 from scriptorium.workspace.facts import Stored, encode
 from scriptorium.workspace.lookout import Findings, Found, Lookout
 from scriptorium.workspace.mirror import EMPTY, Entry, Gone, Mirror
-from scriptorium.workspace.scan import UNSETTLED
+from scriptorium.workspace.scan import UNLISTED
 from scriptorium.workspace.view_files import Known
 
 _NO_OVERLAY: Mapping[str, bytes | None] = {}
@@ -70,7 +70,7 @@ class Tracker:
 
     def doubt_sources(self) -> None:
         """The next `sync` looks at every source file."""
-        self._lookout.know_directories(dict.fromkeys(self._lookout.directories(), UNSETTLED))
+        self._lookout.know_directories(dict.fromkeys(self._lookout.directories(), UNLISTED))
 
     def after(self, findings: Findings) -> Mirror:
         """The mirror as it will be once the findings are true."""

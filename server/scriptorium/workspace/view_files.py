@@ -7,6 +7,7 @@ should be is not written. Only files with the name of a view are touched: what e
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
 from scriptorium.workspace.scan import Signature
 
+LOOKS = 400
+
 
 @dataclass(slots=True)
 class Known:
@@ -26,6 +29,18 @@ class Known:
 
     digests: dict[RelPath, str] = field(default_factory=dict)
     signatures: dict[RelPath, Signature] = field(default_factory=dict)
+    _turn: list[RelPath] | None = None
+    """The views that are still to be looked at in this turn; None: all, and the directories too."""
+
+    def next(self) -> list[RelPath] | None:
+        """The views to look at; None: the whole disk."""
+        if len(self.signatures) <= LOOKS or self._turn is None:
+            self._turn = []
+            return None
+        if not self._turn:
+            self._turn = list(self.signatures)
+        chosen, self._turn = self._turn[:LOOKS], self._turn[LOOKS:]
+        return chosen
 
     def know(self, path: RelPath, digest_: str | None, signature: Signature) -> None:
         """The view has that digest; None: there is no such view."""
@@ -54,15 +69,15 @@ def plan(root: Path, after: Mirror, known: Known, keys: set[str]) -> Plan:
     `keys` are the views that may have changed since the `known` ones were installed; EVERYTHING
     among them means that nothing is known of the disk. Views that are not as known join them.
     """
-    found = {path: _digest(_read(root, path)) for path in _moved(root, known)}
-    wanted = set(keys)
+    wanted = keys - {EVERYTHING}
+    likely = {rendering.path_of(key) for key in wanted}
+    found = {path: _digest(_read(root, path)) for path in _moved(root, known, likely)}
     for path, now in found.items():
         key = rendering.key_of(path)
         if key is not None and now != known.digests.get(path):
             wanted.add(key)
     if EVERYTHING in keys:
         wanted |= rendering.every_key(after)
-    wanted.discard(EVERYTHING)
     digests = dict(found)
     changes = []
     blocked = set()
@@ -102,20 +117,27 @@ def _absence(root: Path, path: RelPath) -> str:
     return f"is missing: {obstacle} is in its way. Move that away" if obstacle else "is missing"
 
 
-def _moved(root: Path, known: Known) -> list[RelPath]:
-    """The views whose file is not known by its signature, or is gone."""
+def _moved(root: Path, known: Known, likely: Collection[RelPath] = ()) -> list[RelPath]:
+    """The views, of those whose turn it is and the `likely` ones, that are not as known."""
     signatures = known.signatures
+    chosen = known.next()
+    if chosen is not None:
+        looked = {*chosen, *likely, RECENT_PATH, RELATIONS_PATH}
+        return [path for path in looked if _look(root, path) != signatures.get(path)]
     timeline = scan.scan(root, "timeline", signatures, {})
     moved = [path for path in timeline.changed if rendering.key_of(path)]
     for path in (RECENT_PATH, RELATIONS_PATH):
-        try:
-            now = scan.look(root, path)
-        except OSError:
-            continue
         timeline.seen += path in signatures
-        if now != signatures.get(path):
+        if _look(root, path) != signatures.get(path):
             moved.append(path)
     return moved + scan.gone(root, "timeline", signatures, timeline)
+
+
+def _look(root: Path, path: RelPath) -> Signature | None:
+    try:
+        return scan.look(root, path)
+    except OSError:
+        return None
 
 
 def _content(mirror: Mirror, key: str) -> bytes | None:

@@ -1,0 +1,202 @@
+"""`scriptorium forget`: a person takes something out of memory for good.
+
+Promises to show everything that goes before it goes, and to ask, unless told `--yes`; where nobody
+can be asked, nothing is done. Afterwards it looks for the text below the workspace, and says where
+it still is and how Git's history is rewritten.
+"""
+
+# ruff: noqa: PLC0415  the caches of search and capture are loaded when something was forgotten
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from scriptorium.capture import forgetting as waiting
+from scriptorium.errors import InvalidArgument, Json
+from scriptorium.interface import opening
+from scriptorium.interface.parser import Arguments
+from scriptorium.interface.surroundings import Surroundings
+from scriptorium.interface.terminal import Terminal, plain
+from scriptorium.workspace import erasure
+from scriptorium.workspace import forget as forgetting
+from scriptorium.workspace.forget import Passage, Plan
+from scriptorium.workspace.memory import Workspace
+
+_SHOWN = 50
+"""Passages that are shown of each kind; the rest is counted."""
+_AFTER = "(every other clone has to be cloned anew afterwards)"
+
+
+def forget(arguments: Arguments, around: Surroundings) -> int:
+    loaded = around.settings()
+    opening.report(loaded, around)
+    memory = opening.open_memory(opening.asked(arguments), loaded, around)
+    workspace = memory.workspace(memory.layers.default)
+    plan = _planned(workspace, arguments)
+    pending = len(waiting.waiting(workspace.layout, plan.matches))
+    if not arguments.json:
+        show(plan, pending, around.out)
+    if plan.empty and not pending and not _anywhere(workspace, plan):
+        return _nothing(arguments, around)
+    if arguments.dry_run:
+        if arguments.json:
+            _print(around, {"ok": True, "dry_run": True, **_record(plan, pending)})
+        return 0
+    if not arguments.yes and not _agreed(around):
+        return 1
+    if not plan.empty:
+        forgetting.forget(workspace, plan, mode=memory.git, now=around.clock())
+    _erase(workspace, plan, around)
+    return _ended(workspace, plan, pending, arguments, around)
+
+
+def show(plan: Plan, pending: int, out: Terminal) -> None:
+    """Prints what would go, and what stays and why."""
+    _list(out, "Blocks that go", plan.blocks)
+    _list(out, "Messages whose words go; their headings stay", plan.sources)
+    _list(out, "Lines that go", plan.lines)
+    if pending:
+        out.heading(f"Messages that wait to be written, and go: {pending}")
+    if plan.kept:
+        out.heading("Messages that stay, for another block rests on them")
+        for passage in plan.kept:
+            out.line(f"  {plain(passage.id)}: {passage.text}")
+    _list(out, "Lines that hold the text and stay: edit them by hand", plan.stays)
+
+
+def _planned(workspace: Workspace, arguments: Arguments) -> Plan:
+    if arguments.match is not None:
+        text = arguments.match
+        return workspace.reading(lambda snapshot: forgetting.plan_match(snapshot, text))
+    block = arguments.block_id.removeprefix("^")
+    return workspace.reading(lambda snapshot: forgetting.plan_block(snapshot, block))
+
+
+def _anywhere(workspace: Workspace, plan: Plan) -> bool:
+    """Whether some cache or log still holds it, as after a run that was cut short."""
+    return next(erasure.leftovers(workspace.layout, plan.matches), None) is not None
+
+
+def _nothing(arguments: Arguments, around: Surroundings) -> int:
+    if arguments.json:
+        _print(around, {"ok": False, "forgotten": False, "left": []})
+    else:
+        around.out.line("Nothing in memory holds it.")
+    return 1
+
+
+def _agreed(around: Surroundings) -> bool:
+    """Whether the person at the terminal says yes. Raises InvalidArgument where there is none."""
+    if not around.stdin.isatty():
+        raise InvalidArgument(
+            "Nothing was forgotten: nobody can be asked here. Look at it with `--dry-run`, then"
+            " say `--yes`."
+        )
+    around.err.stream.write("Forget this for good? [y/N] ")
+    around.err.stream.flush()
+    agreed = around.stdin.readline().strip().casefold() in ("y", "yes")
+    if not agreed:
+        around.out.line("Nothing was forgotten.")
+    return agreed
+
+
+def _erase(workspace: Workspace, plan: Plan, around: Surroundings) -> None:
+    """What memory's machinery made of the text is gone too."""
+    from scriptorium.search import purging
+
+    waiting.forget(workspace.layout, plan.matches, around.clock().astimezone())
+    erasure.sweep(workspace.layout, plan.matches)
+    purging.purge(workspace)
+
+
+def _ended(
+    workspace: Workspace, plan: Plan, pending: int, arguments: Arguments, around: Surroundings
+) -> int:
+    left = list(erasure.leftovers(workspace.layout, plan.matches))
+    copies = erasure.conflict_copies(workspace.layout)
+    history = _history(workspace.root, arguments.match)
+    if arguments.json:
+        done: dict[str, Json] = {"ok": True, "forgotten": True, **_record(plan, pending)}
+        done |= {"left": left, "conflict_copies": copies, "history": history}
+        _print(around, done)
+        return 1 if left else 0
+    counts = [
+        (len(plan.blocks), "blocks"),
+        (len(plan.sources), "messages"),
+        (len(plan.lines), "lines"),
+        (pending, "pending messages"),
+    ]
+    told = ", ".join(f"{number} {what}" for number, what in counts if number)
+    around.out.line(f"Forgotten: {told or 'what caches and logs held'}.")
+    if left:
+        around.out.heading("It is still in these files; edit or delete them by hand:")
+    for path in left:
+        around.out.line(f"  {plain(path)}")
+    for path in (path for path in copies if path not in left):
+        around.out.line(f"A copy kept of a hand edit, look into it: {plain(path)}")
+    for line in history:
+        around.out.line(plain(line))
+    around.out.line(
+        "The clients' own transcripts of your sessions are not Scriptorium's, and keep what was"
+        " said until they are deleted."
+    )
+    return 1 if left else 0
+
+
+def _history(root: Path, match: str | None) -> list[str]:
+    """What Git keeps, and how it is rewritten."""
+    if not os.path.lexists(root / ".git"):
+        return []
+    rules = "write each forgotten sentence on a line of its own into /tmp/forget.txt"
+    if match is not None:
+        rule = f"regex:(?i){_regex(match)}==>[forgotten]"
+        rules = f"printf '%s\\n' {shlex.quote(rule)} > /tmp/forget.txt"
+    place = shlex.quote(str(root))
+    return [
+        f"Git's history still holds it, here and where it was pushed. To rewrite it: {_AFTER}",
+        f"  {rules}",
+        f"  cd {place} && git filter-repo --force --replace-text /tmp/forget.txt",
+        "  rm /tmp/forget.txt; git remote add origin URL && git push --force --all",
+    ]
+
+
+def _regex(text: str) -> str:
+    """The text as a regular expression that Python and filter-repo read alike."""
+    return "".join(c if c.isalnum() or c == " " or ord(c) > 127 else f"\\{c}" for c in text)
+
+
+def _list(out: Terminal, title: str, passages: Sequence[Passage]) -> None:
+    if not passages:
+        return
+    out.heading(f"{title}: {len(passages)}")
+    for passage in passages[:_SHOWN]:
+        place = f"{passage.path}:{passage.line}" if passage.line else str(passage.path)
+        out.line(f"  {out.paint(plain(place), 'cyan')}  {out.paint(plain(passage.id), 'dim')}")
+        for line in plain(passage.text).splitlines()[:6]:
+            out.line(f"    {line[:400]}")
+    if len(passages) > _SHOWN:
+        out.line(f"  and {len(passages) - _SHOWN} more")
+    out.line()
+
+
+def _record(plan: Plan, pending: int) -> dict[str, Json]:
+    return {
+        "blocks": [_passage(p) for p in plan.blocks],
+        "sources": [_passage(p) for p in plan.sources],
+        "lines": [_passage(p) for p in plan.lines],
+        "kept": [{"id": p.id, "path": p.path, "cited_by": p.text} for p in plan.kept],
+        "stays": [_passage(p) for p in plan.stays],
+        "pending": pending,
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Json]:
+    return {"path": passage.path, "line": passage.line, "id": passage.id, "text": passage.text}
+
+
+def _print(around: Surroundings, record: dict[str, Json]) -> None:
+    around.out.line(json.dumps(record, ensure_ascii=False, indent=2))
