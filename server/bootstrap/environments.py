@@ -30,8 +30,18 @@ DIGITS = set("0123456789abcdef")
 
 
 def of_tests(root: Path, envs: Path) -> str:
-    """The path of a Python that has what the tests need."""
-    return str(dependencies(root, envs, "requirements-dev.lock") / "bin" / "python")
+    """The path of a Python that has what the tests need, and the checkout itself as it stands."""
+    deps = dependencies(root, envs, "requirements-dev.lock")
+    folder = envs / hashlib.sha256(f"{deps.name}\0{root}".encode()).hexdigest()[:16]
+    if not usable(folder):
+        make_environment(deps, folder)
+        # Not environment variables: tests start processes with an environment of their own.
+        server, bytecode = ascii(str(root / "server")), ascii(str(envs / "caches" / "pycache"))
+        line = f"import sys; sys.path.append({server}); sys.pycache_prefix = {bytecode}\n"
+        (site_packages(folder) / "checkout.pth").write_text(line, encoding="ascii")
+        mark_ready(folder, deps.name)
+    os.utime(folder / ".ready")
+    return str(folder / "bin" / "python")
 
 
 def of_plugin(root: Path, envs: Path) -> str:
@@ -43,7 +53,11 @@ def of_plugin(root: Path, envs: Path) -> str:
         digest.update(f"\0{path_inside}\0{len(content)}\0".encode() + content)
     folder = envs / digest.hexdigest()[:16]
     if not usable(folder):
-        make_package(deps, folder, files)
+        make_environment(deps, folder)
+        for content, path_inside in files:
+            target = site_packages(folder) / path_inside
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
         compile_packages(folder)
         mark_ready(folder, deps.name)
     os.utime(folder / ".ready")
@@ -64,18 +78,14 @@ def package_files(root: Path) -> Iterator[tuple[Path, str]]:
                 yield path, f"{target}/{inside.as_posix()}"
 
 
-def make_package(deps: Path, folder: Path, files: list[tuple[bytes, str]]) -> None:
-    """A virtual environment of the package alone, which sees `deps` through a .pth."""
+def make_environment(deps: Path, folder: Path) -> None:
+    """An empty virtual environment that sees `deps` through a .pth."""
     create = "import sys, venv; venv.EnvBuilder(symlinks=True, with_pip=False).create(sys.argv[1])"
     run([str(deps / "bin" / "python"), "-I", "-c", create, str(folder)])
     packages = site_packages(folder)
     # Relative, because Python reads a .pth in the locale's encoding and the path may be in another.
     relative = os.path.relpath(site_packages(deps), packages)
     (packages / "deps.pth").write_text(relative + "\n", encoding="utf-8")
-    for content, path_inside in files:
-        target = packages / path_inside
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
 
 
 def dependencies(root: Path, envs: Path, lock_name: str) -> Path:

@@ -8,12 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import uv
 
 STUB = '''
 """Tells what it was started as."""
@@ -136,7 +136,8 @@ def older_python() -> Path | None:
 def uv_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tests' own uv and nothing else."""
     folder = tmp_path_factory.mktemp("uv")
-    (folder / "uv").symlink_to(Path(sysconfig.get_path("scripts")) / "uv")
+    places = (parent / "bin" / "uv" for parent in Path(uv.__file__).parents)
+    (folder / "uv").symlink_to(next(place for place in places if place.exists()))
     return folder
 
 

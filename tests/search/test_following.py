@@ -95,6 +95,21 @@ def test_the_same_files_under_another_catalog_are_not_read_as_new(workspace: Wor
     assert after.changed - before.changed == 1
 
 
+def test_the_cache_takes_on_the_numbers_of_a_new_catalog(
+    workspace: Workspace, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "_FEW", 5)
+    write_topic(workspace, "topics/a.md", "A", [block(f"b{n}", f"tea {n}") for n in range(10)])
+    index.search("tea")
+    for file in workspace.layout.cache.glob("catalog*"):
+        file.unlink()
+    other = Workspace(workspace.layout)
+    again = Index(other)
+    assert len(again.search("tea").hits) == 8
+    again.settle()
+    assert compact.stored(workspace.layout).epoch == other.snapshot().epoch
+
+
 def test_the_cache_is_written_beside_searches_once_enough_has_changed(
     workspace: Workspace, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -272,7 +272,7 @@ def test_a_branch_that_moves_meanwhile_keeps_both_commits(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(repo, "core.md", "ours\n")
-    stage = git._stage
+    stage = git.stage
     moves = iter([True])
 
     def move_once(*arguments: object) -> None:
@@ -280,7 +280,7 @@ def test_a_branch_that_moves_meanwhile_keeps_both_commits(
             run(repo, "commit", "--quiet", "--allow-empty", "-m", "theirs")
         stage(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(git, "_stage", move_once)
+    monkeypatch.setattr(git, "stage", move_once)
     assert git.commit(repo, "on", ["core.md"], "ours").commit
     assert run(repo, "log", "--format=%s").split("\n") == ["ours", "theirs", "first"]
 

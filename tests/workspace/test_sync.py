@@ -592,3 +592,23 @@ def test_a_full_disk_while_the_merge_is_put_in_place_loses_nothing(
     two.sync()
     one.sync()
     assert_same(one, two)
+
+
+def test_a_remote_that_does_not_answer_ends_in_time_and_changes_nothing(one: Machine) -> None:
+    slow = one.root.parent / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    run(one.root, "config", "core.sshCommand", str(slow))
+    run(one.root, "remote", "set-url", "origin", "ssh://nowhere/memory.git")
+    before = state(one.root)
+    with pytest.raises(GitCommitFailed, match="did not end"):
+        sync.sync(one.workspace, limit=2.0)
+    assert state(one.root) == before
+
+
+def test_ssh_is_told_to_ask_nothing(one: Machine) -> None:
+    git = Git(one.root, 30.0)
+    assert "BatchMode=yes" in remote.find(git, None, {}).options[1]
+    own = remote.find(git, None, {"GIT_SSH_COMMAND": "/usr/bin/ssh -i key"}).options[1]
+    assert own == "core.sshCommand=/usr/bin/ssh -i key -o BatchMode=yes -o ConnectTimeout=15"
+    assert remote.quiet({"SSH_ASKPASS": "window", "PATH": "p"}).get("SSH_ASKPASS") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -25,6 +26,8 @@ TIMES = st.sampled_from(
 )
 OBSERVED = st.sampled_from([None, "2025-01-01T10:00:00Z", "2025-01-01T11:30:00+02:00"])
 
+
+LINK = re.compile(r", see \[it\]\([^)]*\)")
 
 type Texts = Callable[[Callable[[str], str]], dict[str, str | None]]
 """New texts of files, given a way to read the present ones."""
@@ -96,6 +99,13 @@ class Memory(RuleBasedStateMachine):
     def delete_a_topic(self, process: int, which: int) -> None:
         path = self._topics()[which % len(self._topics())]
         self._send(process, lambda _: {path: None})
+
+    @precondition(lambda self: self._topics())
+    @rule(process=st.integers(0, 1), which=st.integers(0, 20))
+    def cut_the_links(self, process: int, which: int) -> None:
+        path = self._topics()[which % len(self._topics())]
+        if "see [it]" in (self.root / "memory" / path).read_text(encoding="utf-8"):
+            self._send(process, lambda old: {path: LINK.sub("", old(path))})
 
     # --- what a person does
 

@@ -69,7 +69,7 @@ class Event:
     text: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A link from one block to another."""
 
@@ -106,14 +106,28 @@ def recent_events(events: Iterable[Event]) -> str:
     return "".join(f"{_json(_event(e))}\n" for e in events)
 
 
-def relations(links: Iterable[Relation]) -> str:
+def relations(found: Iterable[Relation]) -> str:
     """`relations.json`: each link once in `links`, by origin, and once in `backlinks`, by
     target.
     """
-    ordered = sorted(set(links))
-    forward = [_json({"from": _ref(r, 0), "to": _ref(r, 1)}) for r in ordered]
-    ordered.sort(key=lambda r: (r.target_path, r.target, r.origin_path, r.origin))
-    backward = [_json({"to": _ref(r, 1), "from": _ref(r, 0)}) for r in ordered]
+    every = set(found)
+    return relations_file(links(every), backlinks(every))
+
+
+def links(found: Iterable[Relation]) -> list[str]:
+    """The lines of `links`, by path and id of the origin, then of the target."""
+    ordered = sorted(found, key=lambda r: (r.origin_path, r.origin, r.target_path, r.target))
+    return [_json({"from": _ref(r, 0), "to": _ref(r, 1)}) for r in ordered]
+
+
+def backlinks(found: Iterable[Relation]) -> list[str]:
+    """The lines of `backlinks`, by path and id of the target, then of the origin."""
+    ordered = sorted(found, key=lambda r: (r.target_path, r.target, r.origin_path, r.origin))
+    return [_json({"to": _ref(r, 1), "from": _ref(r, 0)}) for r in ordered]
+
+
+def relations_file(forward: Sequence[str], backward: Sequence[str]) -> str:
+    """`relations.json` of lines that `links` and `backlinks` made, in their order."""
     return f'{{\n"links": {_rows(forward)},\n"backlinks": {_rows(backward)}\n}}\n'
 
 

@@ -130,7 +130,7 @@ def _ended(
         (len(plan.lines), "lines"),
         (pending, "pending messages"),
     ]
-    told = ", ".join(f"{number} {what}" for number, what in counts if number)
+    told = ", ".join(f"{n} {what[:-1] if n == 1 else what}" for n, what in counts if n)
     around.out.line(f"Forgotten: {told or 'what caches and logs held'}.")
     if left:
         around.out.heading("It is still in these files; edit or delete them by hand:")

@@ -34,9 +34,11 @@ class Follower:
             before = self._current or compact.stored(self._workspace.layout)
             now = self._workspace.reading(lambda snapshot: columns.followed(before, snapshot))
             self._current = now
-            if now.erased or (_is_due(now) and not len(before.alive)):
+            # A cache with another catalog's numbers would be compared file by file at each start.
+            due = _is_due(now) or (now.epoch != before.epoch and len(now.alive) > _FEW)
+            if now.erased or (due and not len(before.alive)):
                 self._current = _kept(self._workspace, now)
-            elif _is_due(now) and not (self._storing and self._storing.is_alive()):
+            elif due and not (self._storing and self._storing.is_alive()):
                 self._storing = threading.Thread(target=self._store, args=(now,))
                 self._storing.start()
             return self._current

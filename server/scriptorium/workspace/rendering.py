@@ -10,10 +10,12 @@ import re
 from collections.abc import Collection, Iterator
 
 from scriptorium.format import views
-from scriptorium.format.model import BlockId, RelPath
-from scriptorium.format.views import Event, Moment, Relation
+from scriptorium.format.model import RelPath
+from scriptorium.format.views import Event, Moment
+from scriptorium.workspace import relating
 from scriptorium.workspace.facts import UNDATED, TopicFacts
 from scriptorium.workspace.mirror import Mirror
+from scriptorium.workspace.relating import Relations, relations_of
 
 RECENT = "recent"
 RELATIONS = "relations"
@@ -54,17 +56,21 @@ def touched(before: Mirror, after: Mirror, paths: Collection[RelPath]) -> set[st
         for coarser in _periods(time)[:-1]:
             if _exists(before, time) != _exists(after, time):
                 keys.add(coarser)
-    if _relations_differ(before, after, paths):
+    concerned = relating.concerned(before, after, paths)
+    if any(relations_of(before, path) != relations_of(after, path) for path in concerned):
         keys.add(RELATIONS)
     return keys
 
 
-def render(mirror: Mirror, key: str) -> str | None:
-    """The view's text; None when there is nothing to show and no file to keep."""
+def render(mirror: Mirror, key: str, relations: Relations | None = None) -> str | None:
+    """The view's text; None when there is nothing to show and no file to keep.
+
+    `relations` remembers the links that were rendered last, and changes nothing in the text.
+    """
     if key == RECENT:
         return views.recent_events(_events(mirror))
     if key == RELATIONS:
-        return views.relations(_relations(mirror))
+        return (relations or Relations()).render(mirror)
     moments = [
         Moment(path, block.id, block.headings, text)
         for path in mirror.indexes.calendar.get(key, ())
@@ -105,27 +111,3 @@ def _events(mirror: Mirror) -> Iterator[Event]:
         text = " ".join(text for _, text in block.moments)
         observed = mirror.last_observed(block)
         yield Event(path, block.id, block.headings, block.times, observed, text)
-
-
-def _relations(mirror: Mirror) -> Iterator[Relation]:
-    for path, entry in mirror.files.items():
-        if isinstance(entry.facts, TopicFacts):
-            yield from _relations_of(mirror, path)
-
-
-def _relations_of(mirror: Mirror, path: RelPath) -> Iterator[Relation]:
-    for link in mirror.topic(path).links:
-        if link.origin is not None and mirror.holds(link):
-            yield Relation(path, link.origin, link.path, BlockId(link.target))
-
-
-def _relations_differ(before: Mirror, after: Mirror, paths: Collection[RelPath]) -> bool:
-    """Whether a link of these files, or one that points into them, was made, cut or mended."""
-    concerned = set(paths)
-    for path in paths:
-        ids = {b.id for b in before.topic(path).blocks} ^ {b.id for b in after.topic(path).blocks}
-        for block in ids:
-            concerned.update(before.linkers(block), after.linkers(block))
-    return any(
-        set(_relations_of(before, path)) != set(_relations_of(after, path)) for path in concerned
-    )

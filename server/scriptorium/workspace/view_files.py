@@ -18,6 +18,7 @@ from scriptorium.workspace.catalog import EVERYTHING
 from scriptorium.workspace.facts import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
+from scriptorium.workspace.relating import Relations
 from scriptorium.workspace.scan import Signature
 
 LOOKS = 400
@@ -29,6 +30,7 @@ class Known:
 
     digests: dict[RelPath, str] = field(default_factory=dict)
     signatures: dict[RelPath, Signature] = field(default_factory=dict)
+    relations: Relations = field(default_factory=Relations)
     _turn: list[RelPath] | None = None
     """The views that are still to be looked at in this turn; None: all, and the directories too."""
 
@@ -83,7 +85,7 @@ def plan(root: Path, after: Mirror, known: Known, keys: set[str]) -> Plan:
     blocked = set()
     for key in sorted(wanted):
         path = rendering.path_of(key)
-        content = _content(after, key)
+        content = _content(after, key, known.relations)
         before = found[path] if path in found else known.digests.get(path)
         if _digest(content) == before:
             digests[path] = before
@@ -140,8 +142,8 @@ def _look(root: Path, path: RelPath) -> Signature | None:
         return None
 
 
-def _content(mirror: Mirror, key: str) -> bytes | None:
-    text = rendering.render(mirror, key)
+def _content(mirror: Mirror, key: str, relations: Relations | None = None) -> bytes | None:
+    text = rendering.render(mirror, key, relations)
     return None if text is None else text.encode("utf-8")
 
 

@@ -1,0 +1,160 @@
+"""Claude Code as a person uses it, in a terminal: each way a session starts, and each turn's end.
+
+`core.md` differs at each start, so that what reaches the model tells at which start it was read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.anthropic_api import AnthropicApi, say, tools
+from tests.clients.claude_code import TOOLS, ClaudeCode
+from tests.clients.patience import wait_for
+from tests.clients.scripted import Body, texts
+from tests.clients.tmux import Terminal
+
+READY = "shift+tab to cycle"
+FRAME = "<scriptorium-memory>"
+SUMMARY = "<analysis>All of it.</analysis>\n<summary>The user said hello.</summary>"
+
+
+@pytest.fixture
+def claude(
+    claude_binary: Path, base_environment: dict[str, str], project: Path, root: Path
+) -> Iterator[ClaudeCode]:
+    """Installed, and past the questions that a first interactive start asks."""
+    with AnthropicApi(rest=say("Hello from the script.")) as api:
+        claude = ClaudeCode(claude_binary, api, base_environment, project)
+        claude.install(root)
+        claude.warm(root)
+        answer_first_questions(claude)
+        yield claude
+
+
+def answer_first_questions(claude: ClaudeCode) -> None:
+    """As if the user had picked a theme, and trusted the key and the project's folder."""
+    file = claude.home / ".claude.json"
+    known = json.loads(file.read_text(encoding="utf-8"))
+    known |= {"hasCompletedOnboarding": True, "theme": "dark"}
+    known["customApiKeyResponses"] = {"approved": ["dummy"], "rejected": []}
+    trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    known["projects"] = {str(claude.cwd): trust}
+    file.write_text(json.dumps(known), encoding="utf-8")
+
+
+def terminal(claude: ClaudeCode, *arguments: str) -> Terminal:
+    return Terminal([claude.binary, *arguments], claude.full_environment(), claude.cwd)
+
+
+def remember(claude: ClaudeCode, core: str) -> None:
+    claude.memory.mkdir(parents=True, exist_ok=True)
+    (claude.memory / "core.md").write_text(f"{core}\n", encoding="utf-8")
+
+
+def pending(claude: ClaudeCode) -> list[str]:
+    """What the person said, of the turns that wait to be written, in order."""
+    file = claude.memory / ".scriptorium" / "ingest" / "pending.jsonl"
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return [row["text"] for row in rows if row["role"] == "user"]
+
+
+def turn(claude: ClaudeCode, screen: Terminal, words: str) -> str:
+    """A turn from the first key to what its Stop hook left; the text of the request it made."""
+    screen.type(words)
+    wait_for(lambda: words in pending(claude))
+    return next(text for text in map(request_text, claude.api.requests) if words in text)
+
+
+def request_text(body: Body) -> str:
+    return texts(body["messages"])
+
+
+def is_summary(body: Body) -> bool:
+    return "Your task is to create a detailed summary" in request_text(body)
+
+
+def wait_for_server(screen: Terminal) -> None:
+    """The session has the plugin's server; a prompt that is sent earlier does not wait for it."""
+    screen.type("/mcp")
+    screen.wait_for("6 tools")
+    screen.press("Escape")
+    screen.wait_for_end_of("6 tools")
+
+
+def leave(screen: Terminal) -> None:
+    screen.type("/exit")
+    wait_for(screen.is_over)
+
+
+def test_startup_clear_and_compact_each_read_memory_anew_and_each_turn_waits_once(
+    claude: ClaudeCode,
+) -> None:
+    claude.api.aside = [(is_summary, say(SUMMARY))]
+    remember(claude, "Memory at startup.")
+    with terminal(claude) as screen:
+        screen.wait_for(READY)
+        wait_for_server(screen)
+        started = turn(claude, screen, "Hello for the first time.")
+        assert "Memory at startup." in started
+        assert started.count(FRAME) == 1
+        ours = [name for name in tools(claude.api.requests[0]) if "scriptorium" in name]
+        assert sorted(name.rpartition("__")[2] for name in ours) == TOOLS
+
+        remember(claude, "Memory when cleared.")
+        screen.type("/clear")
+        screen.wait_for_end_of("Hello for the first time.")
+        cleared = turn(claude, screen, "Hello after clearing.")
+        assert "Memory when cleared." in cleared
+        assert "Memory at startup." not in cleared
+        assert "Hello for the first time." not in cleared
+
+        remember(claude, "Memory when compacted.")
+        screen.type("/compact")
+        screen.wait_for("Compacted")
+        compacted = turn(claude, screen, "Hello after compacting.")
+        assert "Memory when compacted." in compacted
+        assert "Memory when cleared." not in compacted
+        assert "The user said hello." in compacted
+        leave(screen)
+    assert pending(claude) == [
+        "Hello for the first time.",
+        "Hello after clearing.",
+        "Hello after compacting.",
+    ]
+
+
+def test_a_resumed_and_a_continued_session_read_memory_anew_and_no_turn_waits_twice(
+    claude: ClaudeCode,
+) -> None:
+    remember(claude, "Memory at startup.")
+    with terminal(claude) as screen:
+        screen.wait_for(READY)
+        turn(claude, screen, "Hello for the first time.")
+        leave(screen)
+    (transcript,) = (claude.home / ".claude" / "projects").rglob("*.jsonl")
+
+    remember(claude, "Memory when resumed.")
+    with terminal(claude, "--resume", transcript.stem) as screen:
+        screen.wait_for(READY)
+        resumed = turn(claude, screen, "Hello after resuming.")
+        leave(screen)
+    assert "Hello for the first time." in resumed
+    assert "Memory when resumed." in resumed
+
+    remember(claude, "Memory when continued.")
+    with terminal(claude, "--continue") as screen:
+        screen.wait_for(READY)
+        continued = turn(claude, screen, "Hello after continuing.")
+        leave(screen)
+    assert "Hello after resuming." in continued
+    assert "Memory when continued." in continued
+    assert pending(claude) == [
+        "Hello for the first time.",
+        "Hello after resuming.",
+        "Hello after continuing.",
+    ]
