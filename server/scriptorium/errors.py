@@ -14,7 +14,7 @@ ScriptoriumError                 code, message, path, details
 ├── GitCommitFailed              memory is installed, the commit is not
 └── InternalError                anything else
 
-Domain code raises these; only the adapters (`interface/`) turn them into an envelope or an exit code.
+Domain code raises these; only the adapters (`interface/`) make an envelope or an exit code of them.
 A message names the thing, what was expected, what was found, and the next step.
 """
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from scriptorium.format.model import Problem
 
-type Json = None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]
+type Json = bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None
 
 
 class ScriptoriumError(Exception):
@@ -70,15 +70,14 @@ class BrokenContract(ScriptoriumError):
     def of(problems: Sequence[Problem]) -> BrokenContract:
         """The error whose code is that of the first problem, and which carries all of them."""
         first = problems[0]
-        kind = {
-            cls.code: cls for cls in (InvalidTopicFormat, MissingSource, DanglingBlockLink)
-        }[first.error]
+        kinds = (InvalidTopicFormat, MissingSource, DanglingBlockLink)
+        kind = next(cls for cls in kinds if cls.code == first.error)
         count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
         shown = "\n".join(f"- {p.path}:{p.line}: {p.message}" for p in problems[:5])
         more = f"\n- and {len(problems) - 5} more in details.problems" if len(problems) > 5 else ""
         return kind(
-            f"The update was refused and nothing changed: {count}. Mend the patch and send it again."
-            f"\n{shown}{more}",
+            f"The update was refused and nothing changed: {count}."
+            f" Mend the patch and send it again.\n{shown}{more}",
             path=first.path,
             details={
                 "problems": [

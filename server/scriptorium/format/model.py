@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NewType
 
 RelPath = NewType("RelPath", str)
-"""A path in a workspace: POSIX separators, NFC, no `..`, never absolute. Made by `paths.rel_path`."""
+"""A path in a workspace: `/` between parts, NFC, no `..`, never absolute."""
 BlockId = NewType("BlockId", str)
 """A block's stable id, without the caret: `[A-Za-z0-9-]+`."""
 EvidenceId = NewType("EvidenceId", str)
@@ -80,13 +80,13 @@ class Block:
     """The block's lines as they stand in the file, without line ends at the end."""
     claims: tuple[Claim, ...]
     trailing: str
-    """Prose after the last citation (empty in a good block; the whole prose where nothing is cited)."""
+    """Prose after the last citation: empty in a good block, all of it where nothing is cited."""
     links: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """One source named by an evidence definition: a link, a full source id, or a `new-source-` label."""
+    """One source that evidence names: a link, a full source id, or a `new-source-` label."""
 
     id: str
     """The source id or label, as written between the brackets, or bare."""

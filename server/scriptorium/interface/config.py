@@ -9,10 +9,13 @@ writes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from scriptorium.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from scriptorium.interface.settings_file import Entry
@@ -76,8 +79,9 @@ def settings_path(home: Path) -> Path:
 def load(path: Path) -> Loaded:
     """The settings in the file, defaults for what is not there. Never raises."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(SIZE_LIMIT + 1)
+        # A pipe in the file's place must not make the server wait for who may write into it.
+        with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123  an opener
+            raw = file.read(SIZE_LIMIT + 1) or b""
     except FileNotFoundError:
         return Loaded(Settings(), (), path)
     except OSError as error:
@@ -89,6 +93,10 @@ def load(path: Path) -> Loaded:
     entries, mistakes = settings_file.parse(raw)
     reader = _Reader(list(mistakes))
     return Loaded(reader.settings(entries), tuple(sorted(reader.mistakes, key=_line)), path)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _unusable(path: Path, why: str) -> Loaded:
@@ -123,7 +131,7 @@ class _Reader:
 
     def _workspaces(self, entry: Entry) -> tuple[str, ...]:
         if entry.text is not None and entry.text.strip():
-            return (entry.text,)
+            return self._servable(entry, (entry.text,))
         found = []
         for item in entry.items or ():
             if item.text is None or not item.text.strip():
@@ -137,7 +145,19 @@ class _Reader:
                 found.append(f"{item.name}={item.text}")
         if entry.text is not None or not (entry.items or entry.fields):
             self._wrong(entry, "a mapping of NAME: PATH", "the default workspace is used")
-        return tuple(found)
+        return self._servable(entry, tuple(found))
+
+    def _servable(self, entry: Entry, found: tuple[str, ...]) -> tuple[str, ...]:
+        """The workspaces; none where they cannot be served together."""
+        from scriptorium.workspace import layers
+
+        try:
+            layers.parse_specs(found or (".",))
+        except InvalidArgument as error:
+            message = f"workspaces: {error.message} The default workspace is used"
+            self.mistakes.append(Mistake(entry.line, message))
+            return ()
+        return found
 
     def _git(self, entry: Entry) -> GitMode:
         """YAML reads a bare `off` or `no` as false, `on` or `yes` as true: both are meant here."""
@@ -239,7 +259,9 @@ class _Reader:
         )
 
     def _wrong(self, entry: Entry, expected: str, instead: str) -> None:
-        found = "a nested value" if entry.text is None else repr(entry.text[:80])
+        empty = entry.items is None and entry.fields is None
+        found = "nothing" if empty else "a nested value"
+        found = found if entry.text is None else repr(entry.text[:80])
         name = entry.name[:80] or "the entry"
         self.mistakes.append(
             Mistake(entry.line, f"{name}: expected {expected}, found {found}; {instead}")

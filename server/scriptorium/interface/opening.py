@@ -86,34 +86,14 @@ def open_memory(
 
 
 def specs(wanted: Wanted, settings: Settings, around: Surroundings) -> Sequence[LayerSpec]:
-    """The workspaces to serve.
-
-    Raises InvalidArgument for malformed flags; a mistake in the settings is told on stderr, and the
-    default workspace is served.
-    """
+    """The workspaces to serve. Raises InvalidArgument for malformed flags."""
     from scriptorium.workspace import layers
 
-    default = [layers.parse_spec(DEFAULT_WORKSPACE)]
     if wanted.workspaces:
         asked = [layers.parse_spec(text) for text in wanted.workspaces]
         layers.check_specs(asked)
         return asked
-    if not settings.workspaces:
-        return default
-    try:
-        listed = _named([layers.parse_spec(text) for text in settings.workspaces])
-        layers.check_specs(listed)
-    except InvalidArgument as error:
-        around.err.line(f"scriptorium: the settings' workspaces: {error.message}")
-        return default
-    return listed
-
-
-def _named(listed: Sequence[LayerSpec]) -> Sequence[LayerSpec]:
-    """Of several workspaces in the settings, one without a name is called as its folder is."""
-    if len(listed) < 2:
-        return listed
-    return [replace(spec, name=spec.name or Path(spec.path).name) for spec in listed]
+    return layers.parse_specs(settings.workspaces or (DEFAULT_WORKSPACE,))
 
 
 def endpoint(wanted: Wanted, settings: Settings, around: Surroundings) -> Endpoint | None:

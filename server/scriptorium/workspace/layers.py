@@ -2,14 +2,15 @@
 
 Knows no workspace from inside: `open_layers` is given the function that opens one. A layer that
 cannot be opened is a reason in `failures`, never the end of the session; it keeps its place, so
-that a write without a layer never lands in another layer than the first one given.
+that a write without a layer never lands in another layer than the first one given, and `again`
+opens it once that is possible.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -27,11 +28,12 @@ __all__ = [
     "open_layers",
     "own_revision",
     "parse_spec",
+    "parse_specs",
     "project_root",
     "resolve_root",
 ]
 
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_NAME = re.compile(r"[\w-]+")
 _REVISION = re.compile(r"[0-9a-f]{32}")
 _ALONE = "memory"
 """The name of the one workspace that is given without a name."""
@@ -64,6 +66,19 @@ def parse_spec(text: str) -> LayerSpec:
     return LayerSpec(name or None, path)
 
 
+def parse_specs(texts: Sequence[str]) -> Sequence[LayerSpec]:
+    """The specs of a list, as `parse_spec` reads each; of several, one without a name is called as
+    its folder is (`.memory`: `memory`, `my notes`: `my-notes`).
+
+    Raises InvalidArgument as `parse_spec` and `check_specs` do.
+    """
+    specs = [parse_spec(text) for text in texts]
+    if len(specs) > 1:
+        specs = [replace(spec, name=spec.name or _folder_name(spec.path)) for spec in specs]
+    check_specs(specs)
+    return specs
+
+
 def check_specs(specs: Sequence[LayerSpec]) -> None:
     """The specs can be served together; else InvalidArgument (none, unnamed, a name twice)."""
     names = [spec.name for spec in specs]
@@ -88,6 +103,15 @@ class Layers[W]:
     opened: Mapping[str, W]
     failures: Mapping[str, str]
     """Why a layer is not there, by its name."""
+    attempt: Callable[[Mapping[str, W]], Layers[W]] | None = None
+    """Opens the layers anew, but for those that it is given."""
+
+    def again(self) -> Layers[W]:
+        """These layers; those that failed are tried once more.
+
+        What was wrong may be mended by now: a disk has room again, a folder is mounted.
+        """
+        return self.attempt(self.opened) if self.failures and self.attempt else self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,22 +173,26 @@ def open_layers[W](
     later one. Raises InvalidArgument for specs that cannot be served together.
     """
     check_specs(specs)
-    opened: dict[str, W] = {}
-    failures: dict[str, str] = {}
-    taken: dict[Path, str] = {}
-    for spec in specs:
-        name = spec.name or _ALONE
-        try:
-            root = resolve_root(spec.path, cwd, plugin_root, project)
-            other = taken.setdefault(root.resolve(), name)
-            if other != name:
-                raise InvalidArgument(f"{spec.path} is the directory of layer {other} already.")
-            opened[name] = open_workspace(root)
-        except ScriptoriumError as error:
-            failures[name] = error.message
-        except OSError as error:
-            failures[name] = f"{spec.path} cannot be opened: {advice(error)}"
-    return Layers(tuple(spec.name or _ALONE for spec in specs), opened, failures)
+
+    def attempt(kept: Mapping[str, W]) -> Layers[W]:
+        opened: dict[str, W] = {}
+        failures: dict[str, str] = {}
+        taken: dict[Path, str] = {}
+        for spec in specs:
+            name = spec.name or _ALONE
+            try:
+                root = resolve_root(spec.path, cwd, plugin_root, project)
+                other = taken.setdefault(root.resolve(), name)
+                if other != name:
+                    raise InvalidArgument(f"{spec.path} is the directory of layer {other} already.")
+                opened[name] = kept[name] if name in kept else open_workspace(root)
+            except ScriptoriumError as error:
+                failures[name] = error.message
+            except OSError as error:
+                failures[name] = f"{spec.path} cannot be opened: {advice(error)}"
+        return Layers(tuple(spec.name or _ALONE for spec in specs), opened, failures, attempt)
+
+    return attempt({})
 
 
 def combined_revision(revisions: Mapping[str, Revision]) -> str:
@@ -199,6 +227,10 @@ def interleave[T](rankings: Iterable[Sequence[T]]) -> list[T]:
     """All first places, then all second ones, and so on; within a place in the layers' order."""
     places = zip_longest(*([(hit,) for hit in ranking] for ranking in rankings), fillvalue=())
     return [hit for place in places for filled in place for hit in filled]
+
+
+def _folder_name(path: str) -> str | None:
+    return "-".join(_NAME.findall(Path(path).name)) or None
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -4,17 +4,20 @@
     snapshot = workspace.snapshot()          what there is at this moment; takes no lock
     workspace.reading(work)                  `work(snapshot)`, done over when files change under it
 
-Promises: a snapshot is never of half an update. It compares the journal's generation before and
+Promises: a snapshot is never of half an update. A workspace that is removed under the process is
+made again, as at its opening. It compares the journal's generation before and
 after it looks, and looks again when that moved; where a writer died it finishes the update in its
 place. Many threads may use one workspace; processes share nothing but the files."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from scriptorium.errors import ConcurrentUpdate, InternalError
@@ -58,8 +61,14 @@ class WorkspaceUnreadable(InternalError, OSError):
 class Workspace:
     """One directory of memory, as this process knows it."""
 
-    def __init__(self, layout: Layout, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        clock: Callable[[], int] = time.time_ns,
+        remake: Callable[[], object] | None = None,
+    ) -> None:
         self.layout = layout
+        self._remake = remake
         self.tracker = Tracker(layout.root, layout.cache, clock)
         self._mutex = threading.RLock()
         self._parsed: OrderedDict[str, Topic] = OrderedDict()
@@ -80,7 +89,8 @@ class Workspace:
             layout = _made(layout, ignore=ignore)
         if not layout.root.is_dir():
             raise FileNotFoundError(2, "there is no workspace", str(root))
-        return Workspace(layout)
+        remake = partial(_made, layout, ignore=ignore) if create else None
+        return Workspace(layout, remake=remake)
 
     def close(self) -> None:
         """Nothing of the workspace is held open; it must not be used afterwards."""
@@ -109,6 +119,7 @@ class Workspace:
     @contextmanager
     def writing(self) -> Iterator[Snapshot]:
         """The body is the only writer, and builds on the snapshot. Raises as `journal.locked`."""
+        self._stand()
         with journal.locked(self.layout):
             journal.recover(self.layout)
             yield self._locked_snapshot()
@@ -118,6 +129,15 @@ class Workspace:
         """The tracker, for this thread alone."""
         with self._mutex:
             yield self.tracker
+
+    def _stand(self) -> None:
+        """The root is there: whoever removed it while it was open finds a new, empty workspace."""
+        if self._remake is None:
+            return
+        try:
+            os.lstat(self.root)
+        except FileNotFoundError:
+            self._remake()
 
     def _locked_snapshot(self) -> Snapshot:
         with self._mutex:
@@ -130,6 +150,7 @@ class Workspace:
     def _snapshot(self, *, strict: bool) -> Snapshot:
         deadline = time.monotonic() + _PATIENCE
         try:
+            self._stand()
             return self._calm_snapshot(deadline, strict=strict)
         except OSError as error:
             raise WorkspaceUnreadable(error) from error
