@@ -32,7 +32,7 @@ type Json = bool | int | float | str | Sequence[Json] | Mapping[str, Json] | Non
 class ScriptoriumError(Exception):
     """An expected failure.
 
-    `code` is one of SPEC's upper-case codes, `path` the workspace path at fault if there is one,
+    `code` is a name that clients act on, `path` the workspace path at fault if there is one,
     `details` JSON values that help the caller to mend its request.
     """
 

@@ -65,7 +65,7 @@ class Codex:
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
-    def install(self, marketplace: Path) -> None:
+    def install(self, marketplace: str | Path) -> None:
         self.run("plugin", "marketplace", "add", marketplace)
         self.run("plugin", "add", "scriptorium@scriptorium")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.clients.repository import Repository
 
 HERE = Path(__file__).resolve().parent
 ABOUT_INDEXES = ("PIP_", "SSL_", "UV_", "REQUESTS_CA", "CURL_CA", "NODE_EXTRA")
@@ -98,6 +99,13 @@ def base_environment(environments: Path, tmp_path: Path) -> dict[str, str]:
         "SCRIPTORIUM_ENV_DIR": str(environments),
         "GIT_CONFIG_NOSYSTEM": "1",
     }
+
+
+@pytest.fixture
+def repository(root: Path, tmp_path: Path, base_environment: dict[str, str]) -> Repository:
+    made = Repository(root, tmp_path)
+    base_environment["GIT_CONFIG_GLOBAL"] = str(made.config)
+    return made
 
 
 @pytest.fixture

@@ -25,7 +25,9 @@ INSIDE = Path(__file__).with_name("inside.py")
 def is_permitted() -> bool:
     unshare = shutil.which("unshare")
     command = ["unshare", "--map-root-user", "--net", "true"]
-    return bool(unshare) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return (
+        bool(unshare) and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    )
 
 
 class Offline:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -178,64 +176,6 @@ def test_finished_turns_are_written_in_the_background_and_the_next_session_knows
     assert "topics/personal/cat.md: " in json.dumps(installed.api.requests[0]["messages"])
 
 
-@pytest.fixture
-def repository(root, tmp_path, base_environment):
-    """A bare clone of this checkout at the public address, and a way to publish a version there."""
-    work = tmp_path / "work"
-    files = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        check=True, capture_output=True,
-    ).stdout.split(b"\0")  # fmt: skip
-    for name in filter(None, (file.decode() for file in files)):
-        if (root / name).is_file():
-            (work / name).parent.mkdir(parents=True, exist_ok=True)
-            (work / name).write_bytes((root / name).read_bytes())
-            (work / name).chmod((root / name).stat().st_mode)
-    bare = tmp_path / "public" / "Fzkuji" / "Scriptorium.git"
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
-    config = Path(base_environment["HOME"]) / ".gitconfig"
-    address = f'[url "file://{bare.parent.parent}/"]\n'
-    for public in ("https://github.com/", "git@github.com:", "ssh://git@github.com/"):
-        address += f"\tinsteadOf = {public}\n"
-    config.write_text(
-        address + "[user]\n\tname = a\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n"
-    )
-    return Repository(work, bare, base_environment)
-
-
-VERSIONED = (
-    ".claude-plugin/plugin.json",
-    ".claude-plugin/marketplace.json",
-    ".codex-plugin/plugin.json",
-    "marketplace.json",
-    "server/scriptorium/__init__.py",
-)
-
-
-class Repository:
-    def __init__(self, work: Path, bare: Path, environment: dict[str, str]) -> None:
-        self.work, self.bare, self.environment = work, bare, environment
-        self.git("init", "-q")
-        self.publish("first")
-
-    def git(self, *arguments: str) -> None:
-        subprocess.run(
-            ["git", "-C", self.work, *arguments],
-            env=self.environment, check=True, stdin=subprocess.DEVNULL, capture_output=True,
-        )  # fmt: skip
-
-    def publish(self, message: str) -> None:
-        self.git("add", "-A", "-f")
-        self.git("commit", "-q", "-m", message)
-        self.git("push", "-q", str(self.bare), "HEAD:main")
-
-    def bump(self, old: str, new: str) -> None:
-        for name in VERSIONED:
-            file = self.work / name
-            file.write_text(file.read_text().replace(f'"{old}"', f'"{new}"'))
-        self.publish(f"Version {new}")
-
-
 def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(claude, repository):
     claude.install("Fzkuji/Scriptorium")
     claude.warm(repository.work)
@@ -246,7 +186,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(cl
     cached = claude.home / ".claude" / "plugins" / "cache" / "scriptorium" / "scriptorium"
     (version,) = [folder.name for folder in cached.iterdir()]
 
-    repository.bump(version, "9.9.9")
+    repository.raise_version(version, "9.9.9")
     claude.run("plugin", "marketplace", "update", "scriptorium")
     claude.run("plugin", "update", "scriptorium@scriptorium")
 

@@ -117,6 +117,31 @@ def test_a_session_is_told_the_protocol_and_core_once_its_hooks_are_trusted(inst
     assert "墨水" not in told(installed.api.requests[-1])
 
 
+def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(codex, repository):
+    codex.environment["GIT_CONFIG_GLOBAL"] = str(repository.config)
+    codex.install("Fzkuji/Scriptorium")
+    codex.warm()
+    codex.api.steps = [call("memory_status"), save, say("Saved.")]
+    codex.ask("I have moved to Pudong.")
+    topic = codex.memory / "topics" / "personal" / "residence.md"
+    before = topic.read_bytes()
+    (installed,) = codex.folder.glob("plugins/cache/*/scriptorium/*")
+
+    repository.raise_version(installed.name, "9.9.9")
+    codex.run("plugin", "marketplace", "upgrade")
+    codex.run("plugin", "add", "scriptorium@scriptorium")
+
+    (installed,) = codex.folder.glob("plugins/cache/*/scriptorium/*")
+    assert installed.name == "9.9.9"
+    codex.warm()
+    codex.api.steps = [call("memory_search", query="Pudong"), say("Found.")]
+    codex.ask("Where do I live?")
+    assert results(codex)[0]["data"]["results"][0]["path"] == "topics/personal/residence.md"
+
+    codex.run("plugin", "remove", "scriptorium@scriptorium")
+    assert topic.read_bytes() == before
+
+
 def test_finished_turns_are_written_in_the_background(installed, scriptorium):
     settings = installed.home / ".scriptorium" / "config.yaml"
     settings.parent.mkdir(exist_ok=True)

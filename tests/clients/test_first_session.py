@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.clients import anthropic_api, openai_api
 from tests.clients.anthropic_api import AnthropicApi
 from tests.clients.claude_code import TOOLS, ClaudeCode
@@ -174,16 +173,18 @@ def test_codex_has_its_memory_without_a_network(codex: Codex, root: Path, tmp_pa
 
 @pytest.mark.scenario("A session where the bootstrap fails")
 def test_codex_goes_on_where_the_bootstrap_fails_and_the_next_session_is_told(
-    codex: Codex, root: Path, tmp_path: Path
+    codex: Codex, root: Path, nothing_bootstrapped: dict[str, str], tmp_path: Path
 ) -> None:
     codex.install(root)
-    codex.environment |= {
-        "SCRIPTORIUM_ENV_DIR": str(tmp_path / "environments"),
-        "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": "/dev/null",
-        "UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "empty"),
-    }  # fmt: skip
-    assert codex.ask(WORDS).strip() == "Hello."
-    wait_for((tmp_path / "environments" / "last-error.txt").exists, 60)
-    codex.api.requests.clear()
-    assert codex.ask(WORDS).strip() == "Hello."
+    codex.environment |= {**nothing_bootstrapped, "PIP_CACHE_DIR": "", "UV_CACHE_DIR": ""}
+    with Offline(codex.api, tmp_path) as offline:
+        if not offline.is_isolated:
+            pytest.skip("NOT TESTED: network namespaces are not permitted")
+        settings = codex.folder / "config.toml"
+        settings.write_text(settings.read_text().replace(codex.api.url, offline.url))
+        codex.binary = offline.wrap(codex.binary)
+        assert codex.ask(WORDS).strip() == "Hello."
+        wait_for((tmp_path / "environments" / "last-error.txt").exists, 60)
+        codex.api.requests.clear()
+        assert codex.ask(WORDS).strip() == "Hello."
     assert "could not start its server" in texts(codex.api.requests[0]["input"])

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.clients.anthropic_api import AnthropicApi, say, tools
 from tests.clients.claude_code import TOOLS, ClaudeCode
 from tests.clients.patience import wait_for

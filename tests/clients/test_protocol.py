@@ -21,7 +21,6 @@ from mcp_types import (
     InitializeResult,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-
 from tests.clients.claude_code import TOOLS
 from tests.clients.residence import PATCH, SOURCE
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-
 from tests.clients.patience import wait_for
 
 _numbers = itertools.count(1)

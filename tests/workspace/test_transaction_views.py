@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.workspace import updates
 
 from scriptorium.errors import DanglingBlockLink
+from scriptorium.format import views
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import rendering, view_files
 from scriptorium.workspace.memory import Snapshot, Workspace
@@ -253,3 +254,19 @@ def test_of_many_views_each_is_looked_at_in_its_turn(
     for number in range(11, 18):
         remember(number, "2024-01")
     assert {file: file.read_text() for file in (edited, deleted)} == before
+
+
+def test_a_link_that_is_cut_leaves_both_directions(tmp_path: Path) -> None:
+    workspace = Workspace.open(tmp_path)
+
+    def send(wanted: dict[str, str | None]) -> None:
+        updates.send(workspace, workspace.snapshot(), wanted, "said")
+
+    send({"topics/a.md": "# A\n" + updates.fact("a", "A fact.")})
+    (block,) = workspace.snapshot().mirror.indexes.blocks
+    linking = f"Another, see [it](a.md#^{block})."
+    send({"topics/b.md": "# B\n" + updates.fact("b", linking)})
+    assert len((tmp_path / "relations.json").read_text().split(block)) == 3
+    text = (tmp_path / "topics/b.md").read_text()
+    send({"topics/b.md": LINK.sub("", text)})
+    assert (tmp_path / "relations.json").read_text() == views.relations([])

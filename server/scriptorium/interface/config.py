@@ -10,6 +10,7 @@ writes.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,9 +80,11 @@ def settings_path(home: Path) -> Path:
 def load(path: Path) -> Loaded:
     """The settings in the file, defaults for what is not there. Never raises."""
     try:
-        # A pipe in the file's place must not make the server wait for who may write into it.
+        # Opening a pipe would wait for who may write into it.
         with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123  an opener
-            raw = file.read(SIZE_LIMIT + 1) or b""
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _unusable(path, "is no regular file; defaults hold")
+            raw = file.read(SIZE_LIMIT + 1)
     except FileNotFoundError:
         return Loaded(Settings(), (), path)
     except OSError as error:

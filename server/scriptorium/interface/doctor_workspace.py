@@ -16,6 +16,7 @@ from scriptorium.interface import status
 from scriptorium.interface.config import Settings
 from scriptorium.interface.finding import Finding, broken, note, ok, warning
 from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.opening import MISSING
 from scriptorium.interface.show import mapping
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.workspace import journal, lock
@@ -25,7 +26,10 @@ from scriptorium.workspace.memory import Workspace
 
 def findings(memory: Memory, settings: Settings, around: Surroundings) -> Iterator[Finding]:
     for name, reason in memory.layers.failures.items():
-        yield broken(f"layer {name}", f"left out: {reason}", "see the message")
+        if reason.startswith(MISSING):  # the server makes it with its first call
+            yield ok(f"layer {name}", f"nothing is remembered yet: {reason}")
+        else:
+            yield broken(f"layer {name}", f"left out: {reason}", "see the message")
     for name, workspace in memory.layers.opened.items():
         area = f"layer {name}" if memory.layered else "memory"
         yield from _workspace(area, workspace)

@@ -104,7 +104,7 @@ def _options(
 
 def _workspace(arguments: Arguments, loaded: Loaded, around: Around, hook: HookInput) -> Path:
     """The root of the layer that capture writes to."""
-    specs = opening.specs(opening.asked(arguments), loaded.settings, around)
+    specs = opening.specs(opening.asked(arguments), loaded.settings)
     spec = _layer(specs, loaded.settings.ingest.layer)
     cwd = Path(hook.cwd) if hook.cwd else around.cwd
     return layers.resolve_root(spec.path, cwd, around.plugin_root, None)
@@ -184,7 +184,9 @@ def _print(report: IngestReport, out: Terminal, *, as_json: bool) -> None:
         out.line()
         out.line(
             f"Would send {shown.messages} messages, about {shown.tokens} tokens, in "
-            f"{shown.batches} batches, for about ${shown.usd:.2f}. The first prompt:"
+            f"{shown.batches} {'batch' if shown.batches == 1 else 'batches'}, "
+            f"for about ${shown.usd:.2f}.{' The first prompt:' if shown.prompt else ''}"
         )
+    if report.preview is not None and report.preview.prompt:
         out.line()
         out.line(plain(shown.prompt))

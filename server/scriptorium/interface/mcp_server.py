@@ -36,6 +36,7 @@ from mcp_types import Tool as Definition
 from scriptorium import __version__
 from scriptorium.interface import tools
 from scriptorium.interface.envelope import Answer
+from scriptorium.interface.requests import Requests
 
 if TYPE_CHECKING:
     from scriptorium.interface.memory import Memory
@@ -61,7 +62,9 @@ class Serving:
         with self._guard:
             if project not in self._memories:
                 self._memories[project] = self.opener(project)
-            return self._memories[project]
+            memory = self._memories[project]
+            memory.layers = memory.layers.again()
+            return memory
 
     def answer(
         self, tool: str, given: Mapping[str, object], *, provider: str, project: Path | None
@@ -106,7 +109,10 @@ def build(serving: Serving, instructions: str) -> Server[dict[str, Any]]:
 def serve(opener: Opener, instructions: str) -> None:
     """Serves stdin and stdout until the end of input."""
     serving = Serving(opener, lambda: datetime.now(UTC))
-    anyio.run(_serve, build(serving, instructions))
+    try:
+        anyio.run(_serve, build(serving, instructions))
+    except* BrokenPipeError:
+        pass  # the client is gone, and nobody is left to be told
 
 
 async def _serve(server: Server[dict[str, Any]]) -> None:
@@ -114,7 +120,7 @@ async def _serve(server: Server[dict[str, Any]]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     options = server.create_initialization_options(experimental_capabilities={CODEX_PROJECT: {}})
     async with stdio_server() as (read, write):
-        await server.run(read, write, options)
+        await server.run(Requests(read, write), write, options)
 
 
 def provider(context: Context) -> str:

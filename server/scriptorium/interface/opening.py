@@ -10,7 +10,7 @@ with its reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scriptorium.workspace.memory import Workspace
 
 DEFAULT_WORKSPACE = "~/.scriptorium/memory"
+MISSING = "there is no workspace in"
+"""So begins the reason of a layer that a server would create."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def open_memory(
     from scriptorium.workspace import layers
 
     opened = layers.open_layers(
-        specs(wanted, loaded.settings, around),
+        specs(wanted, loaded.settings),
         _opener(create=create),
         cwd=around.cwd,
         plugin_root=around.plugin_root,
@@ -85,7 +87,7 @@ def open_memory(
     return Memory(opened, git, endpoint(wanted, loaded.settings, around))
 
 
-def specs(wanted: Wanted, settings: Settings, around: Surroundings) -> Sequence[LayerSpec]:
+def specs(wanted: Wanted, settings: Settings) -> Sequence[LayerSpec]:
     """The workspaces to serve. Raises InvalidArgument for malformed flags."""
     from scriptorium.workspace import layers
 
@@ -115,7 +117,7 @@ def _opener(*, create: bool) -> Callable[[Path], Workspace]:
 
     def opener(root: Path) -> Workspace:
         if not create and not layout.is_workspace(root):
-            raise InvalidArgument(f"there is no workspace in {root}: `scriptorium init {root}`")
+            raise InvalidArgument(f"{MISSING} {root}: `scriptorium init {root}`")
         return Workspace.open(root, create=create, ignore=True)
 
     return opener

@@ -28,7 +28,7 @@ def mcp(arguments: Arguments, around: Surroundings) -> int:
     loaded = around.settings()
     opening.report(loaded, around)
     wanted = opening.asked(arguments)
-    opening.specs(wanted, loaded.settings, around)  # wrong usage is told before serving
+    opening.specs(wanted, loaded.settings)  # wrong usage is told before serving
 
     def opener(project: Path | None) -> Memory:
         return opening.open_memory(wanted, loaded, around, project=project, create=True)
