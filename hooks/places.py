@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 
-NAMED = re.compile(r"([A-Za-z0-9_-]+)=(.+)")
+NAMED = re.compile(r"([\w-]+)=(.+)")
 COMMENT = re.compile(r"(^|\s)#.*$")
 
 
@@ -41,7 +41,7 @@ def absolute(path: str, home: str, cwd: str, plugin_root: str) -> str:
 def configured(path: str) -> list[str]:
     """The values of `workspaces`, each as `--workspace` takes it."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig", opener=without_waiting) as file:
             lines = file.read(65536).splitlines()
     except (OSError, ValueError):
         return []
@@ -57,6 +57,11 @@ def configured(path: str) -> list[str]:
         inside = key.strip() == "workspaces"
         found += flow(rest.strip()) if inside and rest.strip() else []
     return [value for value in found if value]
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Opening a pipe would wait for who may write into it, and the session with it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def item(text: str) -> list[str]:

@@ -13,10 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.clients import scenarios
 from tests.clients.repository import Repository
 
 HERE = Path(__file__).resolve().parent
 ABOUT_INDEXES = ("PIP_", "SSL_", "UV_", "REQUESTS_CA", "CURL_CA", "NODE_EXTRA")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    scenarios.configure(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

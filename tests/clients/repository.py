@@ -17,7 +17,7 @@ WHO = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
 
 
 class Repository:
-    """A bare repository that clients reach as Fzkuji/Scriptorium, and a work tree to publish from."""
+    """A bare repository, reached as Fzkuji/Scriptorium, and a work tree to publish from."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.work = folder / "work"

@@ -183,6 +183,9 @@ def test_codex_goes_on_where_the_bootstrap_fails_and_the_next_session_is_told(
         settings = codex.folder / "config.toml"
         settings.write_text(settings.read_text().replace(codex.api.url, offline.url))
         codex.binary = offline.wrap(codex.binary)
+        pip = codex.home / ".config" / "pip" / "pip.conf"
+        pip.parent.mkdir(parents=True)
+        pip.write_text("[global]\nretries = 0\n")  # it would try for half a minute
         assert codex.ask(WORDS).strip() == "Hello."
         wait_for((tmp_path / "environments" / "last-error.txt").exists, 60)
         codex.api.requests.clear()

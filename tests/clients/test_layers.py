@@ -118,4 +118,3 @@ def test_both_layers_are_served_and_a_write_lands_in_its_own(
     assert not (folder / ".memory").exists() or folder == repository
     for tree in {repository, folder}:
         assert git(tree, "status", "--porcelain") == ""
-

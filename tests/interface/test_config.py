@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,10 @@ MISTAKES: dict[str, tuple[str, int]] = {
     "a nested path": ("workspaces:\n  a: {b: c}", 2),
     "twice": ("git_commit: on\ngit_commit: on", 2),
     "twice below": ("ingest:\n  layer: a\n  layer: b", 3),
+    "names that are not unique": ("git_commit: on\nworkspaces: [~/a/m, ~/b/m]", 2),
+    "a name that is none": ("\nworkspaces:\n  a b: ~/m\n  c: ~/n", 2),
+    "a path with a NUL": ('workspaces: "/a\\0b"', 1),
+    "a missing value": ("ingest:\n  enabled:", 2),
     "broken": ("git_commit: [", 1),
     "a tab": ("ingest:\n\tenabled: true", 2),
     "a list at the top": ("- a", 1),
@@ -184,3 +189,9 @@ def test_any_bytes_give_settings(tmp_path_factory: pytest.TempPathFactory, raw: 
     file = tmp_path_factory.getbasetemp() / "any.yaml"
     file.write_bytes(raw)
     config.load(file)
+
+
+def test_a_pipe_in_the_file_s_place_is_a_mistake_and_waits_for_nobody(file: Path) -> None:
+    os.mkfifo(file)
+    loaded = config.load(file)
+    assert (loaded.settings, len(loaded.mistakes)) == (Settings(), 1)

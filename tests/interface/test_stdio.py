@@ -203,6 +203,50 @@ def test_garbage_lines_are_survived(server: Server) -> None:
         assert server.call("memory_status")["ok"], line[:40]
 
 
+def test_a_text_that_is_no_valid_unicode_is_refused_by_name(server: Server) -> None:
+    number = server.send("tools/call", {"name": "memory_grep", "arguments": {"query": "\ud83d"}})
+    answer = server.answers(number)[number]["result"]["structuredContent"]
+    assert answer["error"]["code"] == "INVALID_ARGUMENT"
+    assert answer["error"]["details"]["arguments"][0]["name"] == "query"
+
+
+MALFORMED = (
+    '{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": [1]}',
+    '{"jsonrpc": "2.0", "id": %d, "method": 5}',
+    '{"jsonrpc": "1.0", "id": %d, "method": "ping"}',
+    '{"jsonrpc": "2.0", "id": %d, "method": "\\ud800"}',
+)
+
+
+def test_a_malformed_request_with_an_id_is_answered(server: Server) -> None:
+    for number, line in enumerate(MALFORMED, 900):
+        server.write(line % number)
+        assert server.answers(number)[number]["error"]["code"] == -32600
+
+
+def test_a_client_that_is_gone_ends_the_server_quietly(server: Server) -> None:
+    assert server.process.stdin
+    assert server.process.stdout
+    server.process.stdout.close()
+    server.send("ping")
+    server.process.stdin.close()
+    assert server.process.wait(timeout=LIMIT) == 0
+    assert server.end() == ""
+
+
+def test_a_layer_is_served_once_its_place_can_be_used(
+    program: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "first").write_text("a file in the folder's place")
+    layers = [f"{name}={tmp_path / name}" for name in ("first", "second")]
+    command = [*program, "mcp", "--workspace", layers[0], "--workspace", layers[1]]
+    with running(command, environment, tmp_path) as server:
+        assert "error" in server.data("memory_status")["layers"]["first"]
+        (tmp_path / "first").unlink()
+        assert list(server.data("memory_status")["layers"]) == ["first", "second"]
+        assert "error" not in server.data("memory_status")["layers"]["first"]
+
+
 def test_nothing_but_the_protocol_is_on_stdout(server: Server) -> None:
     server.write("garbage")
     server.call("memory_grep", query="(", literal=False)

@@ -293,3 +293,33 @@ def test_the_links_of_a_block_that_moves_alone_lead_where_they_led(residence: Re
     text = _residence(residence)[0]
     assert data["block_ids"]["new-block-b"] in text
     assert f"(residence.md#^{block})" in text
+
+
+def test_a_patch_may_qualify_its_paths_by_the_layer_it_is_for(layered: Layered) -> None:
+    both = layered("project", "global")
+    patch = creation("global:topics/a.md", topic("a", "One."))
+    data = both.update(patch, MOVE, layer="global")
+    assert "global:topics/a.md" in data["changed_files"]
+    text = both.ok("memory_read", path="global:topics/a.md")["content"]
+    gone = "".join(f"-{line}\n" for line in text.split("\n"))
+    name = "global:topics/a.md"
+    both.update(
+        f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ /dev/null\n@@\n{gone}", layer="global"
+    )
+    assert both.refused("memory_read", path=name)["code"] == "INVALID_ARGUMENT"
+
+
+def test_a_patch_for_another_layer_is_refused_with_the_layer_to_name(layered: Layered) -> None:
+    both = layered("project", "global")
+    patch = creation("global:topics/a.md", topic("a", "One."))
+    error = both.refused("memory_update", base_revision=both.revision, patch=patch, sources=[MOVE])
+    assert (error["code"], error["path"]) == ("INVALID_ARGUMENT", "global:topics/a.md")
+    assert '`layer`: "global"' in error["message"]
+
+
+def test_with_one_layer_a_path_is_never_qualified(remembered: Remembered) -> None:
+    patch = creation("memory:topics/a.md", topic("a", "One."))
+    error = remembered.refused(
+        "memory_update", base_revision=remembered.revision, patch=patch, sources=[MOVE]
+    )
+    assert error["code"] == "INVALID_ARGUMENT"

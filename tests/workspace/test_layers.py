@@ -26,13 +26,14 @@ ONE, TWO = Revision("1" * 32), Revision("2" * 32)
         ("~x=y", LayerSpec(None, "~x=y")),
         ("memory", LayerSpec(None, "memory")),
         ("p=C D/ü", LayerSpec("p", "C D/ü")),
+        ("个人=~/记忆", LayerSpec("个人", "~/记忆")),
     ],
 )
 def test_a_layer_is_given_as_a_name_and_a_path(text: str, spec: LayerSpec) -> None:
     assert parse_spec(text) == spec
 
 
-@pytest.mark.parametrize("text", ["", "=x", "a=", "a b=x", "ü=x", "a= ", "a:b=x", "a=x\0"])
+@pytest.mark.parametrize("text", ["", "=x", "a=", "a b=x", "a.b=x", "a= ", "a:b=x", "a=x\0"])
 def test_a_bad_layer_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_spec(text)
@@ -192,3 +193,47 @@ def test_a_submodule_is_a_project_of_its_own(repo: Path, tmp_path: Path) -> None
 def test_a_broken_git_file_still_marks_the_project(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".git").write_bytes(content)
     assert layers.project_root(tmp_path) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        ([".memory", "~/global"], ["memory", "global"]),
+        (["~/my notes.d", "~/b"], ["my-notes-d", "b"]),
+        (["a=x", "~/记忆"], ["a", "记忆"]),
+        ([".memory"], [None]),
+    ],
+)
+def test_of_several_one_without_a_name_is_called_as_its_folder(
+    texts: list[str], names: list[str | None]
+) -> None:
+    specs = layers.parse_specs(texts)
+    assert [spec.name for spec in specs] == names
+    combined = layers.combined_revision({name: ONE for name in names if name})
+    assert all(layers.own_revision(combined, name) == ONE for name in names if name)
+
+
+@pytest.mark.parametrize("texts", [["/", "b"], ["~/x/m", "~/y/m"], ["~/m", "m=x"]])
+def test_folders_that_give_no_name_of_their_own_are_refused(texts: list[str]) -> None:
+    with pytest.raises(InvalidArgument):
+        layers.parse_specs(texts)
+
+
+def test_a_layer_that_failed_is_there_once_it_can_be_opened(tmp_path: Path) -> None:
+    tried: list[str] = []
+
+    def open_workspace(root: Path) -> str:
+        tried.append(root.name)
+        if not root.is_dir():
+            raise FileNotFoundError(2, "No such file or directory", str(root))
+        return root.name
+
+    (tmp_path / "second").mkdir()
+    specs = [LayerSpec("a", str(tmp_path / "first")), LayerSpec("b", str(tmp_path / "second"))]
+    before = layers.open_layers(specs, open_workspace, cwd=tmp_path)
+    assert (before.names, before.again().names) == (("b",), ("b",))
+    (tmp_path / "first").mkdir()
+    after = before.again()
+    assert (after.names, after.failures) == (("a", "b"), {})
+    assert after.again() is after
+    assert tried.count("second") == 1

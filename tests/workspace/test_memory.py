@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,12 @@ from scriptorium.errors import InternalError, InvalidArgument, PathOutsideWorksp
 from scriptorium.format.model import RelPath, Revision
 from scriptorium.workspace import disk, journal
 from scriptorium.workspace.journal import Change
-from scriptorium.workspace.memory import Snapshot, SnapshotMoved, Workspace
+from scriptorium.workspace.memory import (
+    Snapshot,
+    SnapshotMoved,
+    Workspace,
+    WorkspaceUnreadable,
+)
 
 HOME = RelPath("topics/home.md")
 OFFICE = RelPath("topics/work/office.md")
@@ -292,3 +298,25 @@ def test_many_threads_may_read_while_one_writes(workspace: Workspace) -> None:
         thread.join()
     assert errors == []
     assert workspace.snapshot().counts().blocks == 7
+
+
+def test_a_workspace_that_is_removed_while_it_is_open_begins_anew(tmp_path: Path) -> None:
+    workspace = Workspace.open(tmp_path / "m")
+    empty = workspace.snapshot().revision
+    (tmp_path / "m/topics/a.md").write_text("# A\n", encoding="utf-8")
+    assert workspace.snapshot().revision != empty
+    shutil.rmtree(tmp_path / "m")
+    assert workspace.snapshot().revision == empty
+    shutil.rmtree(tmp_path / "m")
+    with workspace.writing() as snapshot:
+        assert snapshot.revision == empty
+    assert (tmp_path / "m/.gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_workspace_that_was_not_to_be_made_is_not_made_again(tmp_path: Path) -> None:
+    Workspace.open(tmp_path / "m").close()
+    workspace = Workspace.open(tmp_path / "m", create=False)
+    shutil.rmtree(tmp_path / "m")
+    with pytest.raises(WorkspaceUnreadable):
+        workspace.snapshot()
+    assert not (tmp_path / "m").exists()

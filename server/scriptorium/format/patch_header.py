@@ -65,13 +65,13 @@ def names_file(lines: Sequence[str], at: int) -> bool:
     return all(_looks_like_name(line[4:]) for line in pair)
 
 
-def target(old: str, new: str, change: Change | None, line: int) -> Target:
+def target(old: str, new: str, change: Change | None, line: int, layer: str = "") -> Target:
     """What the `---` line `old` and the `+++` line `new` name; `change` is what Git's header said.
 
-    `line` is the 1-based line in the patch. Raises InvalidArgument, PathOutsideWorkspace and
-    ReadOnlyPath.
+    `line` is the 1-based line in the patch; with a `layer`, its name may stand before a path, as
+    in answers. Raises InvalidArgument, PathOutsideWorkspace and ReadOnlyPath.
     """
-    before, after = _name(old[4:]), _name(new[4:])
+    before, after = _name(old[4:], layer), _name(new[4:], layer)
     if before is None and after is None:
         raise InvalidArgument(f"Patch line {line}: both sides are /dev/null. Name the file on one.")
     if before and after and before != after:
@@ -82,13 +82,13 @@ def target(old: str, new: str, change: Change | None, line: int) -> Target:
     return Target(path, "delete" if after is None or change == "delete" else "edit")
 
 
-def git_target(line: str, change: Change, number: int) -> Target:
+def git_target(line: str, change: Change, number: int, layer: str = "") -> Target:
     """What `diff --git` names when no hunk follows: an empty file, made or removed."""
     rest = line.removeprefix("diff --git ")
     quoted = _QUOTED.match(rest)
     half = quoted[0] if quoted else rest[: (len(rest) - 1) // 2]
-    name = _name(half)
-    if name is None or _name(rest[len(half) + 1 :]) != name:
+    name = _name(half, layer)
+    if name is None or _name(rest[len(half) + 1 :], layer) != name:
         raise InvalidArgument(f"Patch line {number}: the two names in {show(line)!r} differ.")
     return Target(writable(rel_path(name)), change)
 
@@ -127,14 +127,15 @@ def _looks_like_name(text: str) -> bool:
     return bare == "/dev/null" or bare.strip('"').endswith(".md") or bool(_PREFIX.match(bare))
 
 
-def _name(text: str) -> str | None:
+def _name(text: str, layer: str) -> str | None:
     bare = _bare(text)
     if bare == "/dev/null" or _EPOCH.search(text):
         return None
     quoted = _QUOTED.fullmatch(bare)
     if quoted:
         bare = _unquote(quoted[1])
-    return _PREFIX.sub("", bare, count=1) if _PREFIX.match(bare) else bare
+    name = _PREFIX.sub("", bare, count=1) if _PREFIX.match(bare) else bare
+    return name.removeprefix(f"{layer}:") if layer else name
 
 
 def _bare(text: str) -> str:

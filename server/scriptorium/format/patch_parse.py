@@ -48,14 +48,14 @@ class Patch:
     files: tuple[FilePatch, ...]
 
 
-def parse(diff: str) -> Patch:
-    """The patch that `diff` states.
+def parse(diff: str, layer: str = "") -> Patch:
+    """The patch that `diff` states, of which `layer:` may qualify the paths.
 
     Raises InvalidArgument for structure that is unknown or ambiguous, a patch over 256 KiB, a file
     that appears twice and features that memory does not have; PathOutsideWorkspace; ReadOnlyPath.
     """
     _check_text(diff)
-    files = tuple(_Parser(*_lines(diff)).files())
+    files = tuple(_Parser(*_lines(diff), layer).files())
     if not files:
         raise InvalidArgument(
             "The patch names no file. Send a unified diff: `--- a/topics/x.md`, `+++ b/topics/x.md`"
@@ -95,9 +95,10 @@ def _lines(diff: str) -> tuple[list[str], frozenset[int]]:
 class _Parser:
     """A cursor over the lines of one patch."""
 
-    def __init__(self, lines: list[str], crs: frozenset[int]) -> None:
+    def __init__(self, lines: list[str], crs: frozenset[int], layer: str) -> None:
         self.lines = lines
         self.crs = crs
+        self.layer = layer
         self.at = 0
         self.fence = ""
 
@@ -133,11 +134,12 @@ class _Parser:
             return self._file(change)
         if change is None:
             raise _refused(start + 1, "`diff --git` is followed by no change")
-        return _file_patch(git_target(self.lines[start], change, start + 1), [], start + 1)
+        what = git_target(self.lines[start], change, start + 1, self.layer)
+        return _file_patch(what, [], start + 1)
 
     def _file(self, change: Change | None) -> FilePatch:
         line = self.at + 1
-        what = target(self.lines[self.at], self.lines[self.at + 1], change, line)
+        what = target(self.lines[self.at], self.lines[self.at + 1], change, line, self.layer)
         self.at = self._next_text(self.at + 2)
         hunks: list[Hunk] = []
         while self.at < len(self.lines) and self.lines[self.at].startswith("@@"):

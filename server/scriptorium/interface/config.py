@@ -81,7 +81,7 @@ def load(path: Path) -> Loaded:
     """The settings in the file, defaults for what is not there. Never raises."""
     try:
         # Opening a pipe would wait for who may write into it.
-        with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123  an opener
+        with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return _unusable(path, "is no regular file; defaults hold")
             raw = file.read(SIZE_LIMIT + 1)

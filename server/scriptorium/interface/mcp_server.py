@@ -13,6 +13,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,10 +110,8 @@ def build(serving: Serving, instructions: str) -> Server[dict[str, Any]]:
 def serve(opener: Opener, instructions: str) -> None:
     """Serves stdin and stdout until the end of input."""
     serving = Serving(opener, lambda: datetime.now(UTC))
-    try:
+    with suppress(BrokenPipeError):  # the client is gone, and nobody is left to be told
         anyio.run(_serve, build(serving, instructions))
-    except* BrokenPipeError:
-        pass  # the client is gone, and nobody is left to be told
 
 
 async def _serve(server: Server[dict[str, Any]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 
-from scriptorium.errors import GitCommitFailed, Json
+from scriptorium.errors import GitCommitFailed, InvalidArgument, Json
 from scriptorium.interface import envelope
 from scriptorium.interface.arguments import Source
 from scriptorium.interface.envelope import Answer, success
@@ -33,6 +33,7 @@ def update(
     wanted = Update(
         base_revision=memory.own_revision(base_revision, target),
         patch=patch,
+        layer=target if memory.layered else "",
         sources=tuple(SourceInput(s.label, s.role, s.content, s.observed_at) for s in sources),
         commit_message=commit_message,
         provider=call.provider,
@@ -40,6 +41,9 @@ def update(
     )
     try:
         result = transaction.update(workspace, wanted, now=call.now)
+    except InvalidArgument as error:
+        _check_layer(memory, target, error.path or "")
+        raise
     except GitCommitFailed as error:
         if memory.layered:
             error.details["layer"] = target
@@ -48,6 +52,17 @@ def update(
             ]
         raise
     return success(_data(memory, target, result), _revision(memory, result))
+
+
+def _check_layer(memory: Memory, target: str, path: str) -> None:
+    """Raises InvalidArgument with the way out where a refused path is qualified by another layer."""
+    named, colon, _ = path.partition(":")
+    if memory.layered and colon and named in memory.layers.order:
+        raise InvalidArgument(
+            f"{path} is in layer {named}, and the update is for {target}: pass `layer`:"
+            f' "{named}". An update writes one layer; send one for each.',
+            path=path,
+        )
 
 
 def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:

@@ -47,6 +47,8 @@ class Update:
     base_revision: Revision | None
     """The revision that the patch was made against; None: whatever is there."""
     patch: str | None = None
+    layer: str = ""
+    """The name of the workspace by which the patch may qualify its paths."""
     sources: tuple[SourceInput, ...] = ()
     commit_message: str | None = None
     provider: str = "claude-code"
@@ -85,7 +87,7 @@ def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResu
     which memory is installed and `details` holds the whole result."""
     _check_size(update.patch)
     archive.check(update.sources)
-    parsed = patch.parse(update.patch) if update.patch is not None else None
+    parsed = patch.parse(update.patch, update.layer) if update.patch is not None else None
     with workspace.writing() as snapshot:
         _check_base(snapshot, update.base_revision)
         draft = _drafted(snapshot, update, parsed)
