@@ -3,7 +3,7 @@
 Promises to write only where `SCRIPTORIUM_WRITE_SCENARIOS` is set, only between the two markers, and
 only after a run that left no test of this folder out. A test is a scenario of the client whose
 binary it asks for; `@pytest.mark.scenario(NAME, client=…)` gives it a name that it shares with the
-same scenario of another client, or a client that has no binary. Without a name, the test's own is it.
+same scenario of another client, or a client that has no binary; without it the test's own serves.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Scenarios:
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
+        self.missing = {path.name for path in HERE.glob("test_*.py")}
         self.deselected = False
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -58,6 +59,7 @@ class Scenarios:
         self.deselected = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.missing.discard(Path(report.location[0]).name)
         if report.when != "call" and report.passed:
             return
         for key, value in report.user_properties:
@@ -70,12 +72,12 @@ class Scenarios:
         row.place = min(row.place, place)
         row.outcomes[client].append(outcome)
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if hasattr(session.config, "workerinput") or not self.rows:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        option = terminalreporter.config.option
+        partial = self.missing or self.deselected or option.keyword or option.markexpr
+        if partial:
+            terminalreporter.write_line(f"{PAGE.name} is not written: a part of the tests ran")
             return
-        option = session.config.option
-        if option.keyword or option.markexpr or self.deselected or session.shouldstop:
-            raise pytest.UsageError(f"a part of the tests makes no table; run: {COMMAND}")
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
         after = rest.partition(END)[2]
@@ -106,7 +108,7 @@ def sentence(test: str) -> str:
 
 
 def table(rows: dict[str, Row]) -> str:
-    """The Markdown, with the clients' versions in its head. A row for each scenario, as they stand."""
+    """The Markdown, with the clients' versions in its head; a row for each scenario."""
     clients = sorted({client for row in rows.values() for client in row.outcomes})
     lines = [f"\nWritten by a run of the tests (`{COMMAND}`), not by hand; n: so many tests.\n"]
     lines.append(line("Scenario", *(titled(client) for client in clients)))

@@ -90,6 +90,7 @@ def leave(screen: Terminal) -> None:
     wait_for(screen.is_over)
 
 
+@pytest.mark.scenario("In a terminal: startup, `/clear`, `/compact`")
 def test_startup_clear_and_compact_each_read_memory_anew_and_each_turn_waits_once(
     claude: ClaudeCode,
 ) -> None:
@@ -127,6 +128,7 @@ def test_startup_clear_and_compact_each_read_memory_anew_and_each_turn_waits_onc
     ]
 
 
+@pytest.mark.scenario("In a terminal: `--resume`, `--continue`")
 def test_a_resumed_and_a_continued_session_read_memory_anew_and_no_turn_waits_twice(
     claude: ClaudeCode,
 ) -> None:
@@ -144,6 +146,7 @@ def test_a_resumed_and_a_continued_session_read_memory_anew_and_no_turn_waits_tw
         leave(screen)
     assert "Hello for the first time." in resumed
     assert "Memory when resumed." in resumed
+    assert "Memory at startup." in resumed  # it is a part of what was said
 
     remember(claude, "Memory when continued.")
     with terminal(claude, "--continue") as screen:

@@ -1,4 +1,4 @@
-"""A user's own server with two layers, added with `claude mcp add`: a project's memory and a global one."""
+"""A user's own server with two layers, by `claude mcp add`: a project's memory and a global one."""
 
 from __future__ import annotations
 

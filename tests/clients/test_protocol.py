@@ -1,4 +1,4 @@
-"""The server with the official client libraries, over stdio, in every protocol version they speak."""
+"""The server with the official client libraries, in every protocol version they speak."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TYPESCRIPT = {
     "client": ("2024-10-07", *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS),
 }
 ANSWERED_WITH = {"2024-10-07": HANDSHAKE_PROTOCOL_VERSIONS[-1]}
-"""A version that the server does not speak is answered with its newest, which the client then speaks."""
+"""A version that the server does not speak is answered with its newest, for the client to take."""
 
 
 @pytest.fixture

@@ -194,6 +194,9 @@ GARBAGE = (
     "\x00",
     "{" * 5000,
     '{"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"arguments": []}}',
+    '{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}',
+    '{"jsonrpc": "2.0", "id": true, "method": 5}',
+    '{"jsonrpc": "2.0", "id": 98, "method": "tools/call", "params": {"name": "\\ud800"}}',
 )
 
 
@@ -215,6 +218,7 @@ MALFORMED = (
     '{"jsonrpc": "2.0", "id": %d, "method": 5}',
     '{"jsonrpc": "1.0", "id": %d, "method": "ping"}',
     '{"jsonrpc": "2.0", "id": %d, "method": "\\ud800"}',
+    '{"jsonrpc": "2.0", "id": %d, "method": "initialize", "params": {"a": "\\ud800"}}',
 )
 
 

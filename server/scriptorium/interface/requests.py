@@ -9,6 +9,7 @@ judge a message that the library understands.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -75,22 +76,17 @@ def read_again(error: ValidationError) -> JSONRPCMessage | None:
     An error to send back for a request that is malformed; None for what has no id or is no JSON.
     """
     value = _value(error)
-    if not isinstance(value, dict) or "method" not in value or value.get("id") is None:
+    if not isinstance(value, dict) or "method" not in value or not _is_id(value.get("id")):
         return None
-    try:
-        # Unlike the library's own parser, `json` accepts lone surrogates, as a client writes them
-        # that cut a text in the middle of an emoji.
-        return jsonrpc_message_adapter.validate_python(value, by_name=False)
-    except ValidationError:
-        refusal = ErrorData(code=INVALID_REQUEST, message="Not a request of JSON-RPC 2.0")
-        return _refused(value["id"], refusal)
+    if value["method"] == "tools/call":  # of other requests, parts come back in the answer
+        with suppress(ValidationError):
+            return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    refusal = ErrorData(code=INVALID_REQUEST, message="Not a request of JSON-RPC 2.0")
+    return JSONRPCError(jsonrpc="2.0", id=value["id"], error=refusal)
 
 
-def _refused(number: object, refusal: ErrorData) -> JSONRPCError | None:
-    try:
-        return JSONRPCError.model_validate({"jsonrpc": "2.0", "id": number, "error": refusal})
-    except ValidationError:
-        return None
+def _is_id(value: object) -> bool:
+    return type(value) is int or (isinstance(value, str) and value.isascii())
 
 
 def _value(error: ValidationError) -> object:
@@ -101,6 +97,8 @@ def _value(error: ValidationError) -> object:
         whole = (problem["input"] for problem in problems)
         return next((it for it in whole if isinstance(it, dict) and "jsonrpc" in it), None)
     try:
+        # Unlike the library's own parser, `json` accepts lone surrogates, as a client writes them
+        # that cuts a text in the middle of an emoji.
         return json.loads(problems[0]["input"])
     except (ValueError, RecursionError):
         return None

@@ -55,7 +55,7 @@ def update(
 
 
 def _check_layer(memory: Memory, target: str, path: str) -> None:
-    """Raises InvalidArgument with the way out where a refused path is qualified by another layer."""
+    """Raises InvalidArgument with the way out where another layer qualifies a refused path."""
     named, colon, _ = path.partition(":")
     if memory.layered and colon and named in memory.layers.order:
         raise InvalidArgument(
