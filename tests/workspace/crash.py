@@ -239,7 +239,7 @@ def _applies(way: str, step: str, *, rotate: bool) -> bool:
             return True
 
 
-def _judge(  # noqa: PLR0917 - what, where and how, in the order of the table
+def _judge(
     matrix: Matrix, scenario: Scenario, root: Path, number: int, way: str, told: Outcome
 ) -> None:
     scenario.next_start(root)
