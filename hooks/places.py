@@ -20,13 +20,18 @@ def workspaces(home: str, cwd: str, plugin_root: str) -> list[tuple[str, str]]:
     found = []
     for text in configured(os.path.join(home, ".scriptorium", "config.yaml")):
         named = NAMED.fullmatch(text)
-        name, path = named.groups() if named else ("", text)
+        name, path = named.groups() if named else (folder_name(text), text)
         folder = absolute(path, home, cwd, plugin_root)
         if folder:
             found.append((name, folder))
     if not found:
         return [("", os.path.join(home, ".scriptorium", "memory"))]
     return found if len(found) > 1 else [("", found[0][1])]
+
+
+def folder_name(path: str) -> str:
+    """What the server calls one of several layers that has no name."""
+    return "-".join(re.findall(r"[\w-]+", os.path.basename(path.rstrip("/"))))
 
 
 def absolute(path: str, home: str, cwd: str, plugin_root: str) -> str:

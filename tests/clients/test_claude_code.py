@@ -45,11 +45,13 @@ def save(request, **changes):
     return call("memory_update", **(arguments | changes))
 
 
+@pytest.mark.scenario("`plugin validate --strict`, and as the public directory checks it")
 def test_the_plugin_is_valid_and_the_public_directory_would_take_it(claude, root):
     claude.run("plugin", "validate", root, "--strict")
     claude.run("plugin", "validate", root, "--strict", "--profile", "directory")
 
 
+@pytest.mark.scenario("Status, update, search and read from an installed plugin")
 def test_status_update_search_and_read_work_from_an_installed_plugin(installed, scriptorium):
     installed.api.steps = [
         call("memory_status"),
@@ -78,6 +80,7 @@ def test_status_update_search_and_read_work_from_an_installed_plugin(installed, 
     scriptorium("validate", "--workspace", str(installed.memory))
 
 
+@pytest.mark.scenario("The protocol and core reach the first request")
 def test_the_first_request_has_the_six_tools_the_protocol_and_core(installed, root):
     installed.memory.mkdir(parents=True)
     (installed.memory / "core.md").write_text("The user's cat is called 墨水.\n", encoding="utf-8")
@@ -94,6 +97,7 @@ def test_the_first_request_has_the_six_tools_the_protocol_and_core(installed, ro
     assert "The user's cat is called 墨水." in told
 
 
+@pytest.mark.scenario("`CONCURRENT_UPDATE` and `PATCH_CONFLICT` reach the model as text")
 def test_a_stale_revision_and_a_patch_that_does_not_fit_reach_the_model_as_text(installed):
     installed.api.steps = [
         call("memory_status"),
@@ -112,6 +116,7 @@ def test_a_stale_revision_and_a_patch_that_does_not_fit_reach_the_model_as_text(
     assert conflict["error"]["path"] == "topics/personal/residence.md"
 
 
+@pytest.mark.scenario("A user's own server of the same name beside the plugin's")
 def test_a_users_own_server_of_the_same_name_works_beside_the_plugins(installed, root, tmp_path):
     own = tmp_path / "own"
     server = [root / "bin" / "scriptorium", "mcp", "--workspace", own]
@@ -148,6 +153,7 @@ def write_once(request):
     return {"tool": "StructuredOutput", "input": {"additions": [fact], "revisions": [], "core": []}}
 
 
+@pytest.mark.scenario("Finished turns are written in the background")
 def test_finished_turns_are_written_in_the_background_and_the_next_session_knows(
     installed, claude_binary, scriptorium
 ):
@@ -176,6 +182,7 @@ def test_finished_turns_are_written_in_the_background_and_the_next_session_knows
     assert "topics/personal/cat.md: " in json.dumps(installed.api.requests[0]["messages"])
 
 
+@pytest.mark.scenario("From the public repository: install, update, remove; memory is kept")
 def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(claude, repository):
     claude.install("Fzkuji/Scriptorium")
     claude.warm(repository.work)
@@ -200,6 +207,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(cl
     assert topic.read_bytes() == before
 
 
+@pytest.mark.scenario("The top-level catalogue, by address and as a file")
 @pytest.mark.parametrize("added_as", ["address", "file"])
 def test_the_top_catalogue_installs_the_public_repository(claude, repository, tmp_path, added_as):
     # A file has to lie in a folder of this name: elsewhere the client installs, but does not load.
@@ -218,6 +226,7 @@ def test_the_top_catalogue_installs_the_public_repository(claude, repository, tm
     assert results(claude)[0]["ok"]
 
 
+@pytest.mark.scenario("A session where the bootstrap fails")
 def test_a_bootstrap_that_fails_does_not_hinder_and_is_told_in_the_next_session(
     installed, tmp_path
 ):

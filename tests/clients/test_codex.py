@@ -51,6 +51,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.scenario("The plugin is listed with its server and its skill")
 def test_the_plugin_is_listed_with_its_server_and_its_skill(installed):
     assert "scriptorium" in installed.run("plugin", "list")
     assert "scriptorium" in installed.run("mcp", "list")
@@ -59,6 +60,7 @@ def test_the_plugin_is_listed_with_its_server_and_its_skill(installed):
     assert "scriptorium:scriptorium" in told(installed.api.requests[0])
 
 
+@pytest.mark.scenario("Status, update, search and read from an installed plugin")
 def test_status_update_search_and_read_work_from_an_installed_plugin(installed, scriptorium):
     (plugin,) = installed.folder.glob("plugins/cache/*/scriptorium/*")
     before = files(plugin)
@@ -88,6 +90,7 @@ def test_status_update_search_and_read_work_from_an_installed_plugin(installed, 
     assert files(plugin) == before  # a file more, and the user's trust in the hooks is void
 
 
+@pytest.mark.scenario("`CONCURRENT_UPDATE` and `PATCH_CONFLICT` reach the model as text")
 def test_a_stale_revision_and_a_patch_that_does_not_fit_reach_the_model_as_text(installed):
     installed.api.steps = [
         call("memory_status"),
@@ -103,6 +106,7 @@ def test_a_stale_revision_and_a_patch_that_does_not_fit_reach_the_model_as_text(
     assert conflict["error"]["code"] == "PATCH_CONFLICT"
 
 
+@pytest.mark.scenario("The protocol and core reach the first request")
 def test_a_session_is_told_the_protocol_and_core_once_its_hooks_are_trusted(installed, root):
     installed.memory.mkdir(parents=True)
     (installed.memory / "core.md").write_text("The user's cat is called 墨水.\n", encoding="utf-8")
@@ -117,6 +121,7 @@ def test_a_session_is_told_the_protocol_and_core_once_its_hooks_are_trusted(inst
     assert "墨水" not in told(installed.api.requests[-1])
 
 
+@pytest.mark.scenario("From the public repository: install, update, remove; memory is kept")
 def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(codex, repository):
     codex.environment["GIT_CONFIG_GLOBAL"] = str(repository.config)
     codex.install("Fzkuji/Scriptorium")
@@ -142,6 +147,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(co
     assert topic.read_bytes() == before
 
 
+@pytest.mark.scenario("Finished turns are written in the background")
 def test_finished_turns_are_written_in_the_background(installed, scriptorium):
     settings = installed.home / ".scriptorium" / "config.yaml"
     settings.parent.mkdir(exist_ok=True)

@@ -99,6 +99,13 @@ def test_a_layer_that_cannot_be_opened_is_found(report: Report, residence: Remem
     assert [f["area"] for f in found["findings"] if f["level"] == "broken"] == ["layer b"]
 
 
+def test_a_layer_of_the_settings_that_is_not_made_yet_is_no_fault(
+    report: Report, environment: dict[str, str], residence: Remembered
+) -> None:
+    _settings(environment, f"workspaces: {{project: .memory, global: {residence.root}}}\n")
+    assert [f for f in report()["findings"] if f["level"] == "broken"] == []
+
+
 def test_a_file_with_a_problem_is_found(report: Report, residence: Remembered) -> None:
     (residence.root / "topics" / "bad.md").write_bytes(b"\xff\xfe")
     assert "topics/bad.md" in _messages(report("--workspace", str(residence.root)), "warning")

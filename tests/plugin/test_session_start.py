@@ -130,6 +130,21 @@ def test_the_layers_of_the_settings_are_told_by_name(session, settings):
     assert "- global:topics/me.md: Me" in context
 
 
+def test_layers_without_a_name_are_called_as_their_folders(session):
+    write(session.machine.home / ".scriptorium" / "config.yaml", "workspaces: [.memory, ~/记忆]\n")
+    write(session.cwd / ".memory" / "core.md", "About this project.\n")
+    write(session.machine.home / "记忆" / "core.md", "About the user.\n")
+    context = session.context()
+    assert "# memory:core.md\n\nAbout this project." in context
+    assert "# 记忆:core.md\n\nAbout the user." in context
+
+
+def test_a_pipe_in_the_settings_place_delays_no_session(session):
+    write(session.memory / "core.md", "Default.\n")
+    os.mkfifo(session.machine.home / ".scriptorium" / "config.yaml")
+    assert "Default." in session.context()
+
+
 def test_a_linked_worktree_is_told_the_main_trees_memory(session):
     main = session.cwd / "main"
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]

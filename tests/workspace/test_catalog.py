@@ -12,7 +12,7 @@ import pytest
 from tests.workspace import updates
 
 from scriptorium.format.model import RelPath
-from scriptorium.workspace import catalog, facts, scan
+from scriptorium.workspace import catalog_file, facts, scan
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import rebuild_views, validate
@@ -142,7 +142,7 @@ def test_a_catalog_may_be_harmed_under_a_running_process(
 def test_a_lasting_lock_on_the_catalog_hinders_nobody(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog, "_BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(catalog_file, "_BUSY_SECONDS", 0.01)
     running = Workspace.open(root)
     holder = sqlite3.connect(place(root), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -272,9 +271,14 @@ def test_a_snapshot_waits_until_an_installation_is_whole(
 
 
 def test_a_workspace_that_is_gone_is_no_empty_one(workspace: Workspace) -> None:
-    workspace.root.rename(workspace.root.with_name("elsewhere"))
-    with pytest.raises(InternalError):
+    elsewhere = workspace.root.rename(workspace.root.with_name("elsewhere"))
+    with pytest.raises(WorkspaceUnreadable):
         workspace.snapshot()
+    with pytest.raises(WorkspaceUnreadable), workspace.writing():
+        pass
+    assert not workspace.root.exists()
+    elsewhere.rename(workspace.root)
+    assert workspace.snapshot().exists(RelPath("core.md"))
 
 
 def test_many_threads_may_read_while_one_writes(workspace: Workspace) -> None:
@@ -298,25 +302,3 @@ def test_many_threads_may_read_while_one_writes(workspace: Workspace) -> None:
         thread.join()
     assert errors == []
     assert workspace.snapshot().counts().blocks == 7
-
-
-def test_a_workspace_that_is_removed_while_it_is_open_begins_anew(tmp_path: Path) -> None:
-    workspace = Workspace.open(tmp_path / "m")
-    empty = workspace.snapshot().revision
-    (tmp_path / "m/topics/a.md").write_text("# A\n", encoding="utf-8")
-    assert workspace.snapshot().revision != empty
-    shutil.rmtree(tmp_path / "m")
-    assert workspace.snapshot().revision == empty
-    shutil.rmtree(tmp_path / "m")
-    with workspace.writing() as snapshot:
-        assert snapshot.revision == empty
-    assert (tmp_path / "m/.gitignore").read_text(encoding="utf-8") == "*\n"
-
-
-def test_a_workspace_that_was_not_to_be_made_is_not_made_again(tmp_path: Path) -> None:
-    Workspace.open(tmp_path / "m").close()
-    workspace = Workspace.open(tmp_path / "m", create=False)
-    shutil.rmtree(tmp_path / "m")
-    with pytest.raises(WorkspaceUnreadable):
-        workspace.snapshot()
-    assert not (tmp_path / "m").exists()

@@ -56,13 +56,13 @@ def _memory(arguments: Arguments, loaded: Loaded, around: Surroundings) -> Itera
         wanted = opening.asked(arguments)
         memory = opening.open_memory(wanted, loaded, around)
     except ScriptoriumError as error:
-        default = not (arguments.workspace or loaded.settings.workspaces)
-        if default:
+        if not arguments.workspace:
             yield ok("memory", f"nothing is remembered yet: {error.message}")
         else:
             yield broken("memory", error.message, "name a folder that exists, or create it")
         return
-    yield from doctor_workspace.findings(memory, loaded.settings, around)
+    asked = bool(arguments.workspace)
+    yield from doctor_workspace.findings(memory, loaded.settings, around, asked=asked)
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:

@@ -24,9 +24,12 @@ from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
 
 
-def findings(memory: Memory, settings: Settings, around: Surroundings) -> Iterator[Finding]:
+def findings(
+    memory: Memory, settings: Settings, around: Surroundings, *, asked: bool
+) -> Iterator[Finding]:
+    """What there is to say of each layer; `asked`: flags name them, so they must be there."""
     for name, reason in memory.layers.failures.items():
-        if reason.startswith(MISSING):  # the server makes it with its first call
+        if reason.startswith(MISSING) and not asked:  # the server makes it with its first call
             yield ok(f"layer {name}", f"nothing is remembered yet: {reason}")
         else:
             yield broken(f"layer {name}", f"left out: {reason}", "see the message")

@@ -1,7 +1,8 @@
 """The sources of an update: their ids, and the files that hold them afterwards.
 
 Promises: the same batch sent again gives the same ids and changes no file; what a source file holds
-stays its beginning, byte for byte."""
+stays its beginning, byte for byte.
+"""
 
 from __future__ import annotations
 

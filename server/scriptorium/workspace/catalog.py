@@ -6,11 +6,11 @@ one in memory that this process alone uses; both start empty and are filled from
 
 Every change of a file's content has a number, the sequence, which only grows within an epoch (the
 life of one catalog). A process follows the others by asking for what is later than the last it has
-seen."""
+seen.
+"""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,30 +19,10 @@ from pathlib import Path
 from zlib import crc32
 
 from scriptorium.format.model import RelPath, Revision
-from scriptorium.workspace import facts, scan
+from scriptorium.workspace import catalog_file, scan
 
-_SCHEMA = 2
-_BUSY_SECONDS = 1.0
 _REVISIONS = 1000
 """How many revisions can be told apart in "what changed since"."""
-EVERYTHING = "*"
-"""The stale mark of a catalog that knows nothing of the views on disk."""
-
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE files (
-    path TEXT PRIMARY KEY, sequence INTEGER NOT NULL, digest TEXT, size INTEGER NOT NULL,
-    signature TEXT NOT NULL, sound INTEGER NOT NULL, facts BLOB NOT NULL, checksum INTEGER NOT NULL
-);
-CREATE INDEX files_by_sequence ON files (sequence);
-CREATE TABLE directories (path TEXT PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE revisions (sequence INTEGER PRIMARY KEY, revision TEXT NOT NULL);
-CREATE TABLE views (
-    path TEXT PRIMARY KEY, sequence INTEGER NOT NULL, digest TEXT, signature TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX views_by_sequence ON views (sequence);
-CREATE TABLE stale (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +57,7 @@ class Catalog:
     def __init__(self, connection: sqlite3.Connection, place: Path | None) -> None:
         self._connection = connection
         self._place = place
-        self._inode = _inode(place)
+        self._inode = catalog_file.inode(place)
         self._seen = -1
         self.epoch = self._meta("epoch")
 
@@ -88,28 +68,28 @@ class Catalog:
         """
         for attempt in range(2):
             try:
-                return Catalog(_connect(place), place)
+                return Catalog(catalog_file.connect(place), place)
             except (sqlite3.Error, OSError, ValueError) as error:
-                if attempt or not _discard(place, error):
+                if attempt or not catalog_file.discard(place, error):
                     break
         return Catalog.private()
 
     @staticmethod
     def instead(place: Path, error: Exception) -> Catalog:
         """A catalog in the place of one that has failed with `error`."""
-        return Catalog.open(place) if _discard(place, error) else Catalog.private()
+        return Catalog.open(place) if catalog_file.discard(place, error) else Catalog.private()
 
     @staticmethod
     def private() -> Catalog:
         """An empty catalog in the memory of this process."""
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        _create(connection)
+        catalog_file.create(connection)
         return Catalog(connection, None)
 
     @property
     def replaced(self) -> bool:
         """Whether someone deleted or replaced the file since it was opened."""
-        return self._inode != _inode(self._place)
+        return self._inode != catalog_file.inode(self._place)
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
@@ -235,70 +215,6 @@ class Catalog:
     def _meta(self, key: str) -> str:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0])
-
-
-def _connect(place: Path) -> sqlite3.Connection:
-    """An open connection to a catalog of this version. Raises sqlite3.Error, OSError,
-    ValueError.
-    """
-    if place.is_symlink():
-        raise OSError("the catalog is a symbolic link")
-    connection = sqlite3.connect(
-        place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-        # What a power cut takes of a derived file is derived again; memory itself is synced.
-        connection.execute("PRAGMA synchronous=OFF")
-        connection.execute("BEGIN IMMEDIATE")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            _create(connection)
-        connection.execute("COMMIT")
-        if version not in (0, _version()):
-            raise ValueError(f"catalog version {version}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    for statement in _TABLES.split(";"):
-        connection.execute(statement)
-    meta = [("epoch", os.urandom(8).hex()), ("sequence", "0")]
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta)
-    connection.execute("INSERT INTO stale VALUES (?, 0)", (EVERYTHING,))
-    connection.execute(f"PRAGMA user_version = {_version()}")
-
-
-def _version() -> int:
-    return _SCHEMA * 1000 + facts.VERSION
-
-
-def _discard(place: Path, error: Exception) -> bool:
-    """Removes a catalog that cannot be used; False where that is not ours to do, or not
-    possible.
-    """
-    # A catalog that another process keeps locked is in good health: leave it to its users.
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return False
-    try:
-        for suffix in ("-wal", "-shm", ""):
-            place.with_name(place.name + suffix).unlink(missing_ok=True)
-        place.parent.mkdir(exist_ok=True)
-    except OSError:
-        return False
-    return True
-
-
-def _inode(place: Path | None) -> int:
-    if place is None:
-        return 0
-    try:
-        return place.stat().st_ino
-    except OSError:
-        return -1
 
 
 def _write(signature: scan.Signature) -> str:

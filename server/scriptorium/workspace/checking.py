@@ -2,7 +2,8 @@
 
 Promises: an update answers for the files it edits, whole, and for links elsewhere that it breaks;
 never for a breach that a person left in another file. Every problem is found at once. Changes
-nothing."""
+nothing.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Owns the order of the steps: patch, edits, sources, stable ids, links to what moves. Judges only
 what cannot be drafted at all; whether the result keeps the contract is `checking`'s to say. Writes
-nothing."""
+nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What the catalog keeps of each file: everything that counts, links and views need, and no more.
 
 Promises: facts are a function of a file's path and bytes alone, never of another file; so they stay
-true as long as the file's digest does. They survive a trip through JSON unchanged."""
+true as long as the file's digest does. They survive a trip through JSON unchanged.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The ways to find what a file's facts say: by block, link, source and time, over all files.
 
 Promises: `changed` gives the next indexes at the price of the files that change, and the same files
-give equal indexes by whatever road they were reached. Derived from facts alone."""
+give equal indexes by whatever road they were reached. Derived from facts alone.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from scriptorium.format.model import RelPath, SourceId
 from scriptorium.workspace.facts import BlockFacts, Facts, SourceFacts, TopicFacts
@@ -185,6 +187,7 @@ def _newest(indexes: Indexes, facts: Lookup, path: RelPath) -> Newness | None:
     )
 
 
+@lru_cache(maxsize=8192)
 def _instant(observed_at: str) -> str:
     """The time in UTC, comparable as text; empty (oldest) for what a person misspelt."""
     try:

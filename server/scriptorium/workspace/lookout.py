@@ -62,7 +62,8 @@ class Lookout:
     ) -> dict[RelPath, Found | None]:
         """What is not as `known` (path to digest) says; an `overlay` speaks in the disk's place.
 
-        Raises OSError when the workspace itself is gone."""
+        Raises OSError when the workspace itself is gone.
+        """
         self._root.stat()  # a workspace that is gone is not an empty one
         self._met = []
         now = self._clock()
@@ -124,7 +125,8 @@ class Lookout:
         """The directories of these source files hold nothing new beside them.
 
         The caller has the write lock and has looked since it took it, so that only a foreign
-        program could have made a file there in between."""
+        program could have made a file there in between.
+        """
         for path in files:
             directory = path.rpartition("/")[0]
             while directory:

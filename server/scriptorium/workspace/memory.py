@@ -4,27 +4,27 @@
     snapshot = workspace.snapshot()          what there is at this moment; takes no lock
     workspace.reading(work)                  `work(snapshot)`, done over when files change under it
 
-Promises: a snapshot is never of half an update. A workspace that is removed under the process is
-made again, as at its opening. It compares the journal's generation before and
+Promises: a snapshot is never of half an update. It compares the journal's generation before and
 after it looks, and looks again when that moved; where a writer died it finishes the update in its
-place. Many threads may use one workspace; processes share nothing but the files."""
+place. A root that is gone is neither read as empty nor made anew: a disk may be unmounted. Many
+threads may use one workspace; processes share nothing but the files.
+"""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from scriptorium.errors import ConcurrentUpdate, InternalError
 from scriptorium.format.model import Problem, RelPath, Topic
 from scriptorium.workspace import journal
 from scriptorium.workspace.layout import Layout, create
-from scriptorium.workspace.snapshot import Counts, Delta, FileInfo, Snapshot, SnapshotMoved
+from scriptorium.workspace.listing import FileInfo
+from scriptorium.workspace.snapshot import Counts, Delta, Snapshot, SnapshotMoved
 from scriptorium.workspace.storage import advice
 from scriptorium.workspace.tracker import Tracker
 
@@ -42,6 +42,7 @@ _PATIENCE = 10.0
 """Seconds that a reader waits for a writer to finish installing; that takes milliseconds."""
 _PAUSE = 0.001
 _READINGS = 5
+_GONE = "its folder is gone. Put it back, or start a new session for a new one."
 _PARSES = 128
 """Topics whose parse is kept, so that reading around one subject does not parse it again."""
 
@@ -53,22 +54,17 @@ class WorkspaceUnreadable(InternalError, OSError):
     """
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(f"The workspace cannot be read: {advice(error)}")
+        reason = _GONE if isinstance(error, FileNotFoundError) else advice(error)
+        super().__init__(f"The workspace cannot be read: {reason}")
         self.errno = error.errno
-        self.strerror = error.strerror
+        self.strerror = reason
 
 
 class Workspace:
     """One directory of memory, as this process knows it."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        clock: Callable[[], int] = time.time_ns,
-        remake: Callable[[], object] | None = None,
-    ) -> None:
+    def __init__(self, layout: Layout, clock: Callable[[], int] = time.time_ns) -> None:
         self.layout = layout
-        self._remake = remake
         self.tracker = Tracker(layout.root, layout.cache, clock)
         self._mutex = threading.RLock()
         self._parsed: OrderedDict[str, Topic] = OrderedDict()
@@ -83,14 +79,14 @@ class Workspace:
         """The workspace at `root`; with `create` it is made where it is missing.
 
         `ignore` gives a new workspace a `.gitignore` of `*`. Raises OSError when it can be neither
-        read nor made, FileNotFoundError when it is missing and not to be made."""
+        read nor made, FileNotFoundError when it is missing and not to be made.
+        """
         layout = Layout.of(root)
         if create and not _complete(layout):
             layout = _made(layout, ignore=ignore)
         if not layout.root.is_dir():
             raise FileNotFoundError(2, "there is no workspace", str(root))
-        remake = partial(_made, layout, ignore=ignore) if create else None
-        return Workspace(layout, remake=remake)
+        return Workspace(layout)
 
     def close(self) -> None:
         """Nothing of the workspace is held open; it must not be used afterwards."""
@@ -118,7 +114,10 @@ class Workspace:
 
     @contextmanager
     def writing(self) -> Iterator[Snapshot]:
-        """The body is the only writer, and builds on the snapshot. Raises as `journal.locked`."""
+        """The body is the only writer, and builds on the snapshot.
+
+        Raises WorkspaceUnreadable, and as `journal.locked`.
+        """
         self._stand()
         with journal.locked(self.layout):
             journal.recover(self.layout)
@@ -131,13 +130,11 @@ class Workspace:
             yield self.tracker
 
     def _stand(self) -> None:
-        """The root is there: whoever removed it while it was open finds a new, empty workspace."""
-        if self._remake is None:
-            return
+        """The root is there: taking the lock would make one without what `create` puts into it."""
         try:
-            os.lstat(self.root)
-        except FileNotFoundError:
-            self._remake()
+            self.root.stat()
+        except OSError as error:
+            raise WorkspaceUnreadable(error) from error
 
     def _locked_snapshot(self) -> Snapshot:
         with self._mutex:
@@ -150,7 +147,6 @@ class Workspace:
     def _snapshot(self, *, strict: bool) -> Snapshot:
         deadline = time.monotonic() + _PATIENCE
         try:
-            self._stand()
             return self._calm_snapshot(deadline, strict=strict)
         except OSError as error:
             raise WorkspaceUnreadable(error) from error

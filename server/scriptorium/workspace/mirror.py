@@ -3,7 +3,8 @@
 Promises: `changed` gives the next state at the price of the files that change, and the same files
 give an equal state by whatever road it was reached. What a file says is decoded when it is first
 asked for, and the indexes over all files are built when one of them is; so reading a single file of
-a large workspace does not wait for the rest. Must not read files or the clock."""
+a large workspace does not wait for the rest. Must not read files or the clock.
+"""
 
 from __future__ import annotations
 

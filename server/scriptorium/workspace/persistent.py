@@ -1,7 +1,8 @@
 """A mapping that never changes and is cheap to change: a large shared base under a small overlay.
 
 It lets every snapshot keep the state it saw while an update of a few entries costs those few, not a
-copy of everything. `changed` gives the next mapping; the old one stays as it is."""
+copy of everything. `changed` gives the next mapping; the old one stays as it is.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Promises: the text is that of `views.relations` over every link of the state, to the byte, whatever
 was rendered before. Keeps the lines of each file, because a large workspace has tens of thousands
-of them and an update touches a handful."""
+of them and an update touches a handful.
+"""
 
 from __future__ import annotations
 

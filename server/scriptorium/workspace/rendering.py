@@ -2,7 +2,8 @@
 
 A view is named by its key: a time of the timeline (`2026`, `2026-08`, `2026-08-03`), RECENT or
 RELATIONS. Promises: a key that `touched` does not give renders to the same bytes before and after.
-Does no I/O."""
+Does no I/O.
+"""
 
 from __future__ import annotations
 

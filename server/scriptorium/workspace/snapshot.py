@@ -8,11 +8,8 @@ and `reading` starts over; one made by `Workspace.snapshot` gives what is there.
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from scriptorium.errors import (
     ConcurrentUpdate,
@@ -23,10 +20,10 @@ from scriptorium.errors import (
 from scriptorium.format import ids, markdown, paths, sources
 from scriptorium.format.model import Problem, RelPath, Revision, SourceId, SourceRecord, Topic
 from scriptorium.format.tokens import estimate_tokens
-from scriptorium.format.views import RECENT_PATH, RELATIONS_PATH
-from scriptorium.workspace import scan
+from scriptorium.workspace import listing, scan
 from scriptorium.workspace.facts import SourceFacts, TopicFacts, digest
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.listing import FileInfo
 from scriptorium.workspace.mirror import Mirror
 
 CORE = RelPath("core.md")
@@ -34,14 +31,6 @@ CORE = RelPath("core.md")
 
 class SnapshotMoved(ConcurrentUpdate):
     """The file on disk is no longer the one of this snapshot; a new snapshot is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileInfo:
-    path: RelPath
-    kind: paths.Kind
-    bytes: int
-    headings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +81,7 @@ class Snapshot:
         """Files that cannot be read as they should: unreadable, not UTF-8, damaged, twins
         on disk.
         """
-        return (*self.faults, *_file_problems(self.mirror))
+        return (*self.faults, *listing.file_problems(self.mirror))
 
     # --- what there is
 
@@ -104,7 +93,7 @@ class Snapshot:
             blocks=sum(len(f.blocks) for f in topics if isinstance(f, TopicFacts)),
             source_files=len(source_facts),
             sources=sum(len(f.records) for f in source_facts if isinstance(f, SourceFacts)),
-            timeline_files=sum(1 for _ in _walk(str(self.layout.root), "timeline")),
+            timeline_files=sum(1 for _ in listing.walk(str(self.layout.root), "timeline")),
             relations=len(
                 {
                     (link.origin, link.target)
@@ -124,7 +113,7 @@ class Snapshot:
             for path, entry in self.mirror.files.items()
         ]
         if derived:
-            found += _views(self.layout.root)
+            found += listing.views(self.layout.root)
         return sorted(found, key=lambda info: info.path)
 
     def authored(self) -> list[RelPath]:
@@ -274,59 +263,3 @@ class Snapshot:
 
 def _is_memory(path: RelPath) -> bool:
     return paths.kind(path) in ("core", "topic", "source")
-
-
-def _file_problems(mirror: Mirror) -> Iterator[Problem]:
-    for path in sorted(path for path, entry in mirror.files.items() if not entry.sound):
-        facts = mirror.facts(path)
-        if isinstance(facts, SourceFacts):
-            yield from (Problem(path, line, "damaged-source", m) for line, m in facts.faults)
-        elif isinstance(facts, TopicFacts):
-            yield Problem(path, 1, "not-utf-8", f"{facts.fault}: save the file as UTF-8.")
-    named: dict[str, list[RelPath]] = {}
-    for path in sorted(mirror.files):
-        named.setdefault(paths.twin_key(path), []).append(path)
-    for places in (p for p in named.values() if len(p) > 1):
-        for path in places:
-            others = ", ".join(p for p in places if p != path)
-            yield Problem(
-                path,
-                1,
-                "case-only-twin",
-                f"the name differs from {others} only in case or Unicode form; some systems take"
-                " them for one file. Rename one.",
-            )
-
-
-def _views(root: Path) -> Iterator[FileInfo]:
-    for name in (RECENT_PATH, RELATIONS_PATH):
-        size = _size(root / name)
-        if size is not None:
-            yield FileInfo(name, paths.kind(name), size, ())
-    for path, size in _walk(str(root), "timeline"):
-        title = path.removeprefix("timeline/").removesuffix(".md").replace("/", "-")
-        yield FileInfo(RelPath(path), "timeline", size, (title,))
-
-
-def _size(file: Path) -> int | None:
-    try:
-        status = file.lstat()
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def _walk(root: str, directory: str) -> Iterator[tuple[str, int]]:
-    """(path, size) of the Markdown files below a directory; links are not followed, and what cannot
-    be read is left out.
-    """
-    try:
-        with os.scandir(f"{root}/{directory}") as entries:
-            for entry in entries:
-                path = f"{directory}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _walk(root, path)
-                elif entry.name.endswith(".md") and entry.is_file(follow_symlinks=False):
-                    yield path, entry.stat(follow_symlinks=False).st_size
-    except OSError:
-        return

@@ -3,7 +3,8 @@ them.
 
 Promises: after `sync` the mirror is what the files say, whoever changed them (a person, another
 process, this one), and the catalog knows it too. A catalog that fails is replaced, and everything
-is read again. Not safe for threads: the workspace serialises the calls."""
+is read again. Not safe for threads: the workspace serialises the calls.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ class Tracker:
         """An update is in place: files of memory as in `findings`, and views with these digests.
 
         The caller has had the write lock since before its last `sync`. `planned` is the sequence on
-        which it built: every view that was stale then is among `views`, or is `blocked`."""
+        which it built: every view that was stale then is among `views`, or is `blocked`.
+        """
         for path, found in findings.items():
             if found is None:
                 self._lookout.forget(path)

@@ -6,7 +6,8 @@
     install    files, sources and views as one commit of the journal; then Git
 
 Promises: a refused update leaves every byte as it was. An update that returned is on disk, synced.
-What an update costs grows with what it changes. Must not read the clock."""
+What an update costs grows with what it changes. Must not read the clock.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +48,6 @@ class Update:
     base_revision: Revision | None
     """The revision that the patch was made against; None: whatever is there."""
     patch: str | None = None
-    layer: str = ""
-    """The name of the workspace by which the patch may qualify its paths."""
     sources: tuple[SourceInput, ...] = ()
     commit_message: str | None = None
     provider: str = "claude-code"
@@ -60,6 +59,8 @@ class Update:
     """The whole new content of source files, in which a person had messages erased."""
     runtime: Mapping[str, bytes | None] = field(default_factory=dict)
     """Files below the runtime directory that move in the same step."""
+    layer: str = ""
+    """The name of the workspace by which the patch may qualify its paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResu
 
     Raises InvalidArgument, PathOutsideWorkspace, ReadOnlyPath, PatchConflict, ConcurrentUpdate and
     BrokenContract, after which nothing has changed; and in Git mode `on` GitCommitFailed, after
-    which memory is installed and `details` holds the whole result."""
+    which memory is installed and `details` holds the whole result.
+    """
     _check_size(update.patch)
     archive.check(update.sources)
     parsed = patch.parse(update.patch, update.layer) if update.patch is not None else None

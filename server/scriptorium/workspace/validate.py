@@ -1,7 +1,8 @@
 """The check of a whole workspace: every topic, link and source, and the views against a rebuild.
 
 Promises: finds every problem there is, in the order of the files, and changes nothing. The views
-are rebuilt in memory. Every source file is read, so that an edit in place shows too."""
+are rebuilt in memory. Every source file is read, so that an edit in place shows too.
+"""
 
 from __future__ import annotations
 

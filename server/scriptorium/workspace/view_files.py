@@ -3,7 +3,8 @@
 Promises: what it writes makes the views on disk equal to a full rebuild, byte for byte, at the
 price of those that changed; a view that someone edited or deleted is restored; a view that is as it
 should be is not written. Only files with the name of a view are touched: what else lies in
-`timeline/` stays."""
+`timeline/` stays.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from scriptorium.format.model import RelPath
 from scriptorium.format.views import RECENT_PATH, RELATIONS_PATH
 from scriptorium.workspace import rendering, scan
-from scriptorium.workspace.catalog import EVERYTHING
+from scriptorium.workspace.catalog_file import EVERYTHING
 from scriptorium.workspace.facts import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
