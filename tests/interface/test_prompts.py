@@ -11,7 +11,7 @@ import yaml
 from scriptorium.capture import prompts
 from scriptorium.interface import descriptions
 
-from .conftest import MOVE, Remembered
+from .conftest import MOVE, Remembered, creation
 
 SKILL = Path(__file__).resolve().parents[2] / "skills" / "scriptorium"
 
@@ -37,6 +37,25 @@ def test_the_patch_that_is_shown_is_accepted(remembered: Remembered, text: str) 
     (label,) = set(re.findall(r"new-source-\w+", patch))
     data = remembered.update(patch, {**MOVE, "label": label})
     assert len(data["block_ids"]) == 1
+
+
+def test_the_edit_that_the_skill_shows_is_accepted(remembered: Remembered) -> None:
+    skill = (SKILL / "SKILL.md").read_text(encoding="utf-8")
+    found = re.search(r"```diff\n(--- a/(\S+)\n.*?)```", skill, re.DOTALL)
+    assert found
+    shown, path = found[1], found[2]
+    old = "The user lives in Hangzhou.[^new-evidence-old] ^new-block-old"
+    note = "[^new-evidence-old]: Time: `2024`; Sources: new-source-move"
+    names = remembered.update(creation(path, f"# Residence\n\n{old}\n\n{note}\n"), MOVE)
+    written = (remembered.root / path).read_text(encoding="utf-8")
+    for placeholder, real in {
+        "e-0b12cd34ef": names["evidence_ids"]["new-evidence-old"],
+        "91ab03fe": names["block_ids"]["new-block-old"],
+        "[claude-code/…](../../sources/…)": written.rsplit("Sources: ", 1)[1].strip(),
+    }.items():
+        assert placeholder in shown
+        shown = shown.replace(placeholder, real)
+    assert len(remembered.update(shown, MOVE)["block_ids"]) == 1
 
 
 def test_the_blocks_that_the_skill_shows_are_accepted(remembered: Remembered) -> None:
