@@ -86,14 +86,13 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": opening}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
-            empty, delta = (
-                {"type": "text", "text": ""},
-                {"type": "text_delta", "text": block["text"]},
-            )
+            empty = {"text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
         else:
-            empty = {**block, "input": {}}
+            empty = {"input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        opened = {**block, **empty}
+        yield {"type": "content_block_start", "index": index, "content_block": opened}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     end = {"stop_reason": message["stop_reason"], "stop_sequence": None}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.anthropic_api import AnthropicApi
+from tests.clients.tmux import Terminal
 
 TOOLS = [f"memory_{name}" for name in ("grep", "list", "read", "search", "status", "update")]
 QUIET = {
@@ -42,7 +43,7 @@ class ClaudeCode:
 
     def run(self, *arguments: str | Path, status: int = 0, cwd: Path | None = None) -> str:
         done = subprocess.run(
-            [self.binary, *arguments],
+            [str(self.binary), *map(str, arguments)],
             cwd=cwd or self.cwd,
             env=self.full_environment(),
             stdin=subprocess.DEVNULL,
@@ -62,6 +63,20 @@ class ClaudeCode:
         """The environment of that plugin's sources is there: `-p` waits for no first start."""
         launcher = [plugin / "bin" / "scriptorium", "--version"]
         subprocess.run(launcher, env=self.environment, check=True, capture_output=True, timeout=90)
+
+    def answer_first_questions(self) -> None:
+        """As if the user had picked a theme, and trusted the key and the project's folder."""
+        file = self.home / ".claude.json"
+        known = json.loads(file.read_text(encoding="utf-8"))
+        known |= {"hasCompletedOnboarding": True, "theme": "dark"}
+        known["customApiKeyResponses"] = {"approved": ["dummy"], "rejected": []}
+        trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        known["projects"] = {str(self.cwd): trust}
+        file.write_text(json.dumps(known), encoding="utf-8")
+
+    def terminal(self, *arguments: str) -> Terminal:
+        """An interactive session, for a `with` block."""
+        return Terminal([self.binary, *arguments], self.full_environment(), self.cwd)
 
     def ask(self, prompt: str, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:
         """One `-p` session; its result object."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.clients.openai_api import OpenAiApi
+from tests.clients.tmux import Terminal
 
 SETTINGS = """
 model = "scripted"
 model_provider = "scripted"
+check_for_update_on_startup = false
 [model_providers.scripted]
 name = "scripted"
 base_url = "{url}/v1"
@@ -50,12 +52,15 @@ class Codex:
     def memory(self) -> Path:
         return self.home / ".scriptorium" / "memory"
 
-    def run(self, *arguments: str | Path, status: int = 0) -> str:
+    def full_environment(self) -> dict[str, str]:
         own = {"CODEX_HOME": str(self.folder), "SCRIPTED_KEY": "dummy"}
+        return {**self.environment, **own, **self.more}
+
+    def run(self, *arguments: str | Path, status: int = 0) -> str:
         done = subprocess.run(
-            [self.binary, *arguments],
+            [str(self.binary), *map(str, arguments)],
             cwd=self.cwd,
-            env={**self.environment, **own, **self.more},
+            env=self.full_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -69,12 +74,26 @@ class Codex:
         self.run("plugin", "marketplace", "add", marketplace)
         self.run("plugin", "add", "scriptorium@scriptorium")
 
+    @property
+    def plugin(self) -> Path:
+        """The installed copy."""
+        (folder,) = self.folder.glob("plugins/cache/*/scriptorium/*")
+        return folder
+
     def warm(self) -> None:
         """The environment of the installed copy is there: `exec` waits for no first start."""
-        (launcher,) = self.folder.glob("plugins/cache/*/scriptorium/*/bin/scriptorium")
-        command = [launcher, "--version"]
+        command = [self.plugin / "bin" / "scriptorium", "--version"]
         subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=90)
+
+    def terminal(self, *arguments: str) -> Terminal:
+        """An interactive session, for a `with` block."""
+        return Terminal([self.binary, *arguments], self.full_environment(), self.cwd)
 
     def ask(self, prompt: str, *arguments: str) -> str:
         """One `exec` session with its hooks trusted; what it answered."""
         return self.run("exec", "--dangerously-bypass-hook-trust", *arguments, prompt)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """A tree, to be compared: a file more, and the user's trust in its hooks is void."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}

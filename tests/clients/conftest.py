@@ -9,11 +9,12 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.clients import scenarios
+from tests.clients import leftovers, scenarios
 from tests.clients.repository import Repository
 
 HERE = Path(__file__).resolve().parent
@@ -103,6 +104,25 @@ def base_environment(environments: Path, tmp_path: Path) -> dict[str, str]:
         "TERM": "xterm-256color",
         "SCRIPTORIUM_ENV_DIR": str(environments),
         "GIT_CONFIG_NOSYSTEM": "1",
+    }
+
+
+@pytest.fixture
+def codex_environment(base_environment: dict[str, str], cache: Path) -> Iterator[dict[str, str]]:
+    """As above, with a home outside the temporary folder: below it Codex makes no helpers."""
+    home = Path(tempfile.mkdtemp(prefix="codex-home-", dir=cache))
+    yield {**base_environment, "HOME": str(home)}
+    leftovers.end(home)
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def nothing_bootstrapped(cache: Path, tmp_path: Path) -> dict[str, str]:
+    """No environment; only what a package index sends may have been kept from an earlier run."""
+    return {
+        "SCRIPTORIUM_ENV_DIR": str(tmp_path / "environments"),
+        "PIP_CACHE_DIR": str(cache / "pip"),
+        "UV_CACHE_DIR": str(cache / "uv"),
     }
 
 

@@ -12,6 +12,7 @@ import json
 import os
 from collections import defaultdict
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def sentence(test: str) -> str:
 def table(rows: dict[str, Row]) -> str:
     """The Markdown, with the clients' versions in its head; a row for each scenario."""
     clients = sorted({client for row in rows.values() for client in row.outcomes})
-    lines = [f"\nWritten by a run of the tests (`{COMMAND}`), not by hand; n: so many tests.\n"]
+    lines = [f"\nWritten by a run of the tests (`{COMMAND}`), not by hand; n: that many tests.\n"]
     lines.append(line("Scenario", *(titled(client) for client in clients)))
     lines.append(line(*["---"] * (len(clients) + 1)))
     for name, row in sorted(rows.items(), key=lambda item: item[1].place):
@@ -136,4 +137,6 @@ def cell(outcomes: list[str]) -> str:
 def titled(client: str) -> str:
     pinned = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]
     versions = [pinned[package] for package in PACKAGES.get(client, [])]
+    if client == "Python library":
+        versions = [version("mcp")]
     return " ".join([client, " and ".join(versions)]).strip()

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
-from tests.clients.codex import Codex
+from tests.clients.codex import Codex, files
 from tests.clients.openai_api import OpenAiApi, call, last_result, outputs, say
 from tests.clients.patience import wait_for
 from tests.clients.residence import PATCH, SOURCE
 
 
 @pytest.fixture
-def codex(codex_binary, base_environment, project, cache):
-    # Codex takes no home below /tmp.
-    home = Path(tempfile.mkdtemp(prefix="codex-home-", dir=cache))
+def codex(codex_binary, codex_environment, project):
     with OpenAiApi() as api:
-        yield Codex(codex_binary, api, {**base_environment, "HOME": str(home)}, project)
-    shutil.rmtree(home, ignore_errors=True)
+        yield Codex(codex_binary, api, codex_environment, project)
 
 
 @pytest.fixture
@@ -47,10 +42,6 @@ def told(request) -> str:
     return json.dumps(request["input"], ensure_ascii=False)
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 @pytest.mark.scenario("The plugin is listed with its server and its skill")
 def test_the_plugin_is_listed_with_its_server_and_its_skill(installed):
     assert "scriptorium" in installed.run("plugin", "list")
@@ -62,8 +53,7 @@ def test_the_plugin_is_listed_with_its_server_and_its_skill(installed):
 
 @pytest.mark.scenario("Status, update, search and read from an installed plugin")
 def test_status_update_search_and_read_work_from_an_installed_plugin(installed, scriptorium):
-    (plugin,) = installed.folder.glob("plugins/cache/*/scriptorium/*")
-    before = files(plugin)
+    before = files(installed.plugin)
     installed.api.steps = [
         call("memory_status"),
         save,
@@ -87,7 +77,9 @@ def test_status_update_search_and_read_work_from_an_installed_plugin(installed, 
     topic = (installed.memory / "topics" / "personal" / "residence.md").read_text(encoding="utf-8")
     assert f"^{block}" in topic
     scriptorium("validate", "--workspace", str(installed.memory))
-    assert files(plugin) == before  # a file more, and the user's trust in the hooks is void
+    assert (
+        files(installed.plugin) == before
+    )  # a file more, and the user's trust in the hooks is void
 
 
 @pytest.mark.scenario("`CONCURRENT_UPDATE` and `PATCH_CONFLICT` reach the model as text")
@@ -130,14 +122,12 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(co
     codex.ask("I have moved to Pudong.")
     topic = codex.memory / "topics" / "personal" / "residence.md"
     before = topic.read_bytes()
-    (installed,) = codex.folder.glob("plugins/cache/*/scriptorium/*")
 
-    repository.raise_version(installed.name, "9.9.9")
+    repository.raise_version(codex.plugin.name, "9.9.9")
     codex.run("plugin", "marketplace", "upgrade")
     codex.run("plugin", "add", "scriptorium@scriptorium")
 
-    (installed,) = codex.folder.glob("plugins/cache/*/scriptorium/*")
-    assert installed.name == "9.9.9"
+    assert codex.plugin.name == "9.9.9"
     codex.warm()
     codex.api.steps = [call("memory_search", query="Pudong"), say("Found.")]
     codex.ask("Where do I live?")

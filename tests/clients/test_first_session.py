@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from tests.clients.codex import Codex
 from tests.clients.offline import Offline
 from tests.clients.openai_api import OpenAiApi
 from tests.clients.patience import wait_for
+from tests.clients.pool import pending
 from tests.clients.residence import PATCH, SOURCE
 from tests.clients.scripted import Body, texts
 
@@ -32,31 +30,9 @@ def claude(
 
 
 @pytest.fixture
-def codex(
-    codex_binary: Path, base_environment: dict[str, str], project: Path, cache: Path
-) -> Iterator[Codex]:
-    home = Path(tempfile.mkdtemp(prefix="codex-home-", dir=cache))  # it takes none below /tmp
+def codex(codex_binary: Path, codex_environment: dict[str, str], project: Path) -> Iterator[Codex]:
     with OpenAiApi(rest=openai_api.say("Hello.")) as api:
-        yield Codex(codex_binary, api, {**base_environment, "HOME": str(home)}, project)
-    shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.fixture
-def nothing_bootstrapped(cache: Path, tmp_path: Path) -> dict[str, str]:
-    """No environment; only what a package index sends may have been kept from an earlier run."""
-    return {
-        "SCRIPTORIUM_ENV_DIR": str(tmp_path / "environments"),
-        "PIP_CACHE_DIR": str(cache / "pip"),
-        "UV_CACHE_DIR": str(cache / "uv"),
-    }
-
-
-def pending(memory: Path) -> list[str]:
-    """What the person said, of the turns that wait to be written, in order."""
-    file = memory / ".scriptorium" / "ingest" / "pending.jsonl"
-    lines = file.read_bytes().splitlines() if file.exists() else []
-    rows = [json.loads(line) for line in lines]
-    return [row["text"] for row in rows if row["role"] == "user"]
+        yield Codex(codex_binary, api, codex_environment, project)
 
 
 def is_ready(environments: Path) -> bool:

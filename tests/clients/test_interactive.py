@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from tests.clients.anthropic_api import AnthropicApi, say, tools
 from tests.clients.claude_code import TOOLS, ClaudeCode
 from tests.clients.patience import wait_for
+from tests.clients.pool import pending
 from tests.clients.scripted import Body, texts
 from tests.clients.tmux import Terminal
 
@@ -30,23 +30,8 @@ def claude(
         claude = ClaudeCode(claude_binary, api, base_environment, project)
         claude.install(root)
         claude.warm(root)
-        answer_first_questions(claude)
+        claude.answer_first_questions()
         yield claude
-
-
-def answer_first_questions(claude: ClaudeCode) -> None:
-    """As if the user had picked a theme, and trusted the key and the project's folder."""
-    file = claude.home / ".claude.json"
-    known = json.loads(file.read_text(encoding="utf-8"))
-    known |= {"hasCompletedOnboarding": True, "theme": "dark"}
-    known["customApiKeyResponses"] = {"approved": ["dummy"], "rejected": []}
-    trust = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    known["projects"] = {str(claude.cwd): trust}
-    file.write_text(json.dumps(known), encoding="utf-8")
-
-
-def terminal(claude: ClaudeCode, *arguments: str) -> Terminal:
-    return Terminal([claude.binary, *arguments], claude.full_environment(), claude.cwd)
 
 
 def remember(claude: ClaudeCode, core: str) -> None:
@@ -54,18 +39,10 @@ def remember(claude: ClaudeCode, core: str) -> None:
     (claude.memory / "core.md").write_text(f"{core}\n", encoding="utf-8")
 
 
-def pending(claude: ClaudeCode) -> list[str]:
-    """What the person said, of the turns that wait to be written, in order."""
-    file = claude.memory / ".scriptorium" / "ingest" / "pending.jsonl"
-    lines = file.read_bytes().splitlines() if file.exists() else []
-    rows = [json.loads(line) for line in lines]
-    return [row["text"] for row in rows if row["role"] == "user"]
-
-
 def turn(claude: ClaudeCode, screen: Terminal, words: str) -> str:
     """A turn from the first key to what its Stop hook left; the text of the request it made."""
     screen.type(words)
-    wait_for(lambda: words in pending(claude))
+    wait_for(lambda: words in pending(claude.memory))
     return next(text for text in map(request_text, claude.api.requests) if words in text)
 
 
@@ -96,7 +73,7 @@ def test_startup_clear_and_compact_each_read_memory_anew_and_each_turn_waits_onc
 ) -> None:
     claude.api.aside = [(is_summary, say(SUMMARY))]
     remember(claude, "Memory at startup.")
-    with terminal(claude) as screen:
+    with claude.terminal() as screen:
         screen.wait_for(READY)
         wait_for_server(screen)
         started = turn(claude, screen, "Hello for the first time.")
@@ -121,7 +98,7 @@ def test_startup_clear_and_compact_each_read_memory_anew_and_each_turn_waits_onc
         assert "Memory when cleared." not in compacted
         assert "The user said hello." in compacted
         leave(screen)
-    assert pending(claude) == [
+    assert pending(claude.memory) == [
         "Hello for the first time.",
         "Hello after clearing.",
         "Hello after compacting.",
@@ -133,14 +110,14 @@ def test_a_resumed_and_a_continued_session_read_memory_anew_and_no_turn_waits_tw
     claude: ClaudeCode,
 ) -> None:
     remember(claude, "Memory at startup.")
-    with terminal(claude) as screen:
+    with claude.terminal() as screen:
         screen.wait_for(READY)
         turn(claude, screen, "Hello for the first time.")
         leave(screen)
     (transcript,) = (claude.home / ".claude" / "projects").rglob("*.jsonl")
 
     remember(claude, "Memory when resumed.")
-    with terminal(claude, "--resume", transcript.stem) as screen:
+    with claude.terminal("--resume", transcript.stem) as screen:
         screen.wait_for(READY)
         resumed = turn(claude, screen, "Hello after resuming.")
         leave(screen)
@@ -149,13 +126,13 @@ def test_a_resumed_and_a_continued_session_read_memory_anew_and_no_turn_waits_tw
     assert "Memory at startup." in resumed  # it is a part of what was said
 
     remember(claude, "Memory when continued.")
-    with terminal(claude, "--continue") as screen:
+    with claude.terminal("--continue") as screen:
         screen.wait_for(READY)
         continued = turn(claude, screen, "Hello after continuing.")
         leave(screen)
     assert "Hello after resuming." in continued
     assert "Memory when continued." in continued
-    assert pending(claude) == [
+    assert pending(claude.memory) == [
         "Hello for the first time.",
         "Hello after resuming.",
         "Hello after continuing.",

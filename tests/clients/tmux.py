@@ -6,10 +6,10 @@ tests assert on the requests that reached the model, and on files.
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Self
 import pytest
 from tests.clients.patience import wait_for
 
-_numbers = itertools.count(1)
 WIDTH, HEIGHT = 160, 50
 
 
@@ -31,11 +30,11 @@ class Terminal:
     cwd: Path
 
     def __post_init__(self) -> None:
-        self._socket = f"scriptorium-{os.getpid()}-{next(_numbers)}"
         binary = shutil.which("tmux")
         if binary is None:
             pytest.skip("NOT TESTED INTERACTIVELY: tmux is not on PATH")
         self._tmux_binary = binary
+        self._folder = tempfile.TemporaryDirectory(prefix="scriptorium-tmux-")
 
     def __enter__(self) -> Self:
         size = ("-x", str(WIDTH), "-y", str(HEIGHT))
@@ -45,6 +44,7 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self._tmux("kill-server", check=False)
+        self._folder.cleanup()
 
     def type(self, text: str) -> None:
         """The text is in the input line, and sent."""
@@ -72,11 +72,12 @@ class Terminal:
 
     def is_over(self) -> bool:
         """Whether the program has ended, and the server with its only window."""
-        return "no server running" in self._tmux("list-sessions", check=False)
+        told = self._tmux("list-sessions", check=False)
+        return "no server running" in told or "error connecting" in told
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(
-            [self._tmux_binary, "-L", self._socket, *arguments],
+            [self._tmux_binary, "-S", f"{self._folder.name}/socket", *arguments],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

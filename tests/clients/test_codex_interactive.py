@@ -1,0 +1,150 @@
+"""Codex as a person uses it, in a terminal: trusting the plugin's hooks, and what they do then.
+
+The test is the user here: it trusts with the keys that a user presses, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.clients.codex import Codex, files
+from tests.clients.openai_api import OpenAiApi, say
+from tests.clients.patience import wait_for
+from tests.clients.pool import pending
+from tests.clients.scripted import Body, texts
+from tests.clients.tmux import Terminal
+
+READY = "scripted default"  # the line below the input
+FRAME = "<scriptorium-memory>"
+ANSWER = "Hello from the script."
+
+
+@pytest.fixture
+def codex(
+    codex_binary: Path, codex_environment: dict[str, str], project: Path, root: Path
+) -> Iterator[Codex]:
+    with OpenAiApi(rest=say(ANSWER)) as api:
+        api.aside = [(is_title, say('{"title": "Hello"}'))]
+        codex = Codex(codex_binary, api, codex_environment, project)
+        codex.install(root)
+        codex.warm()
+        yield codex
+
+
+def is_title(body: Body) -> bool:
+    return "Generate a concise, single-line task title" in request_text(body)
+
+
+def request_text(body: Body) -> str:
+    return texts(body["input"])
+
+
+def remember(codex: Codex, core: str) -> None:
+    codex.memory.mkdir(parents=True, exist_ok=True)
+    (codex.memory / "core.md").write_text(f"{core}\n", encoding="utf-8")
+
+
+def trust_folder(screen: Terminal) -> None:
+    """The first question of a first start, which is not ours."""
+    screen.wait_for("Trust this folder?")
+    screen.press("Enter")
+
+
+def asked(codex: Codex, screen: Terminal, words: str) -> str:
+    """The text of the request that a prompt makes, once it is answered."""
+    screen.type(words)
+    wait_for(lambda: any(words in request_text(body) for body in codex.api.requests))
+    screen.wait_for(ANSWER)
+    return next(text for text in map(request_text, codex.api.requests) if words in text)
+
+
+def turn(codex: Codex, screen: Terminal, words: str) -> str:
+    """A turn from the first key to what its Stop hook left; the text of the request it made."""
+    text = asked(codex, screen, words)
+    wait_for(lambda: words in pending(codex.memory))
+    return text
+
+
+def leave(screen: Terminal) -> None:
+    screen.type("/quit")
+    wait_for(screen.is_over)
+
+
+@pytest.mark.scenario("In a terminal: hooks trusted when it asks, a restart, `resume`")
+def test_hooks_that_the_user_trusted_stay_trusted_and_each_session_reads_memory_anew(
+    codex: Codex, root: Path
+) -> None:
+    before = files(codex.plugin)
+    protocol = (root / "protocol" / "session-start.md").read_text(encoding="utf-8")
+    remember(codex, "Memory at startup.")
+    with codex.terminal() as screen:
+        trust_folder(screen)
+        screen.wait_for("2 hooks are new or changed")
+        screen.wait_for("2. Trust all and continue")
+        screen.press("2")
+        screen.wait_for_end_of("Trust all and continue")
+        screen.wait_for(READY)
+        started = turn(codex, screen, "Hello for the first time.")
+        assert "Memory at startup." in started
+        assert protocol.strip().splitlines()[0] in started
+        assert started.count(FRAME) == 1
+        leave(screen)
+    (transcript,) = (codex.folder / "sessions").rglob("*.jsonl")
+    session = transcript.stem[-36:]
+
+    # The terminal's sessions live in a server that outlives it: that one starts anew, too.
+    codex.run("app-server", "daemon", "stop")
+    remember(codex, "Memory after a restart.")
+    with codex.terminal() as screen:
+        screen.wait_for(READY)
+        restarted = turn(codex, screen, "Hello after a restart.")
+        assert "Memory after a restart." in restarted
+        assert "Hello for the first time." not in restarted
+        leave(screen)
+
+    remember(codex, "Memory when resumed.")
+    with codex.terminal("resume", session) as screen:
+        screen.wait_for(READY)
+        resumed = turn(codex, screen, "Hello after resuming.")
+        leave(screen)
+    assert "Hello for the first time." in resumed
+    assert "Memory when resumed." in resumed
+    assert "Memory at startup." in resumed  # it is a part of what was said
+    assert resumed.count(FRAME) == 2
+    assert pending(codex.memory) == [
+        "Hello for the first time.",
+        "Hello after a restart.",
+        "Hello after resuming.",
+    ]
+    assert files(codex.plugin) == before
+
+
+@pytest.mark.scenario("In a terminal: hooks not trusted at first, and later in `/hooks`")
+def test_hooks_do_nothing_until_the_user_trusts_them_in_the_list_of_hooks(codex: Codex) -> None:
+    remember(codex, "Memory at startup.")
+    with codex.terminal("-c", "features.daemon_auto_start=false") as screen:
+        trust_folder(screen)
+        screen.wait_for("3. Continue without trusting")
+        screen.press("3")
+        screen.wait_for_end_of("Continue without trusting")
+        screen.wait_for(READY)
+        assert FRAME not in asked(codex, screen, "Hello without hooks.")
+        assert pending(codex.memory) == []
+
+        screen.type("/hooks")
+        screen.wait_for("t trust all")
+        screen.press("t")
+        screen.wait_for_end_of("t trust all")
+        screen.press("Escape")
+        screen.wait_for_end_of("Lifecycle hooks")
+        turn(codex, screen, "Hello with hooks.")
+        print(pending(codex.memory), FRAME in request_text(codex.api.requests[-1]))
+        leave(screen)
+    with codex.terminal("-c", "features.daemon_auto_start=false") as screen:
+        screen.wait_for(READY)
+        assert "Memory at startup." in turn(codex, screen, "Hello once more.")
+        leave(screen)
+    print(pending(codex.memory))
+    assert 0
