@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import re
 
+import reading
+
 NAMED = re.compile(r"([\w-]+)=(.+)")
 COMMENT = re.compile(r"(^|\s)#.*$")
 
@@ -97,13 +99,11 @@ def project_root(cwd: str) -> str:
         if parent == folder:
             return os.path.abspath(cwd)
         folder = parent
-    try:
-        with open(os.path.join(folder, ".git"), encoding="utf-8") as link:
-            own = os.path.join(folder, link.read().partition("gitdir:")[2].strip())
-        with open(os.path.join(own, "commondir"), encoding="utf-8") as link:
-            common = os.path.normpath(os.path.join(own, link.read().strip()))
-    except (OSError, ValueError):
-        return folder
+    own = os.path.join(
+        folder, reading.text(os.path.join(folder, ".git")).partition("gitdir:")[2].strip()
+    )
+    link = reading.text(os.path.join(own, "commondir")).strip()
+    common = os.path.normpath(os.path.join(own, link)) if link else ""
     return os.path.dirname(common) if os.path.basename(common) == ".git" else folder
 
 

@@ -1,21 +1,29 @@
 """What failed in the background, in a sentence each, for the next session to be told.
 
-Reads only; a record that cannot be read is no trouble. Python 3.8, standard library only.
+Reads only; a record that cannot be read is no trouble. What is told stands outside the frame that
+marks memory as data, so of a workspace's record, which may come with a project from anywhere, only
+the kind of the failure is repeated. Python 3.8, standard library only.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+
+import reading
 
 RUNTIME_FOLDERS = (".scriptorium", ".nativemem")  # the second is the former name
 WORDS = 300
+KIND = re.compile(r"[a-z-]{3,20}(?=:)")
+SET_ASIDE_LIMIT = 16 << 20
 
 
 def bootstrap_failure(home: str) -> str:
     """Why the launcher could not make its environment, if the last try failed."""
     envs = os.environ.get("SCRIPTORIUM_ENV_DIR") or os.path.join(home, ".scriptorium", "env")
-    reason = one_line(first_line(os.path.join(envs, "last-error.txt")))
+    said = reading.text(os.path.join(envs, "last-error.txt"), 4096)
+    reason = one_line(said.partition("\n")[0])
     return reason and (
         f"Scriptorium could not start its server: {reason}. Until that is mended its tools are "
         "missing. Tell the user once; `scriptorium doctor` says more."
@@ -23,48 +31,37 @@ def bootstrap_failure(home: str) -> str:
 
 
 def capture_trouble(folder: str) -> str:
-    """Why the last ingest of this workspace failed, and what was set aside."""
-    places = [os.path.join(folder, name, "ingest") for name in RUNTIME_FOLDERS]
-    place = next(filter(os.path.isdir, places), places[0])
+    """That the last ingest of this workspace failed, and what was set aside."""
+    places = [os.path.join(folder, name) for name in RUNTIME_FOLDERS]
+    runtime = next(filter(os.path.isdir, places), places[0])
+    if os.path.islink(runtime):
+        return ""
     told = []
-    error = one_line(last_error(os.path.join(place, "state.json")))
+    error = last_error(os.path.join(runtime, "ingest", "state.json"))
     if error:
-        told.append(f"The last background write of finished turns into memory failed: {error}.")
-    aside = count_lines(os.path.join(place, "set-aside.jsonl"))
+        kind = KIND.match(error)
+        told.append(
+            "The last background write of finished turns into memory failed"
+            f"{f' ({kind[0]})' if kind else ''}; `scriptorium doctor` says why."
+        )
+    aside = reading.beginning(os.path.join(runtime, "ingest", "set-aside.jsonl"), SET_ASIDE_LIMIT)
     if aside:
         told.append(
-            f"{aside} messages are set aside after repeated failures; when the cause is mended, "
-            "`scriptorium ingest --retry` brings them back."
+            f"{aside.count(10)} messages are set aside after repeated failures; when the cause is "
+            "mended, `scriptorium ingest --retry` brings them back."
         )
     return " ".join([*told, "Nothing is lost. Tell the user once."]) if told else ""
 
 
 def last_error(state: str) -> str:
     try:
-        with open(state, encoding="utf-8") as file:
-            error = json.loads(file.read(65536)).get("last_error")
-    except (OSError, ValueError, AttributeError):
+        error = json.loads(reading.beginning(state)).get("last_error")
+    except (ValueError, AttributeError, RecursionError):
         return ""
     return error if isinstance(error, str) else ""
 
 
-def count_lines(path: str) -> int:
-    try:
-        with open(path, "rb") as file:
-            return sum(1 for line in file if line.strip())
-    except OSError:
-        return 0
-
-
-def first_line(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readline(4096)
-    except OSError:
-        return ""
-
-
 def one_line(text: str) -> str:
-    """Words only: what failed may quote what a program or a model printed."""
+    """Words only: what failed may quote what a program printed."""
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return (words if len(words) <= WORDS else words[: WORDS - 1] + "…").rstrip(".")

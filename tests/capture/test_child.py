@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -154,6 +156,40 @@ def test_a_child_that_hangs_is_ended_with_all_its_group(
     assert isinstance(result, Failed)
     assert result.kind == "timeout"
     assert is_gone(int((script.folder / "grandchild").read_text()))
+
+
+ESCAPED = """
+import subprocess, sys
+chatter = "import time; [(print('.', flush=True), time.sleep(0.2)) for _ in range(100)]"
+print("answer", flush=True)
+print(subprocess.Popen([sys.executable, "-c", chatter], start_new_session=True).pid, flush=True)
+"""
+
+
+def test_what_left_the_childs_group_and_goes_on_talking_is_not_listened_to(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    ended = child.run([sys.executable, "-c", ESCAPED], b"", cwd=tmp_path, environ={})
+    assert time.monotonic() - begin < 10
+    assert (ended.status, ended.reason) == (0, "exit")
+    answer, escaped, *_ = ended.out.split()
+    assert answer == b"answer"
+    os.kill(int(escaped), signal.SIGKILL)
+
+
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+sys.stdout.close()
+while True:
+    sys.stderr.write("x" * 65536)
+"""
+
+
+def test_a_child_that_ignores_signals_and_floods_its_errors_is_ended(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STUBBORN]
+    ended = child.run(command, b"", cwd=tmp_path, environ={}, time_limit=1.0)
+    assert ended.status == -signal.SIGKILL
+    assert len(ended.err) <= child.ERROR_LIMIT
 
 
 def test_a_child_that_does_not_read_its_prompt_cannot_block(

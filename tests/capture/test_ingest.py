@@ -13,6 +13,7 @@ import pytest
 from tests.capture.desk import NOON, TRANSCRIPTS, Desk, filler
 
 from scriptorium.capture import area, ingest
+from scriptorium.interface import parser
 from scriptorium.workspace.layout import Layout
 
 SERVER = Path(ingest.__file__).parents[2]
@@ -295,3 +296,8 @@ def test_why_an_ingest_stopped_stands_in_the_log(desk: Desk) -> None:
         desk.ingest(session)
     log = (desk.root / ".scriptorium" / "ingest.log").read_text(encoding="utf-8")
     assert "stopped: IsADirectoryError" in log
+
+
+def test_a_hooks_call_is_what_the_command_line_makes_of_it() -> None:
+    parsed = parser.build().parse_args(["ingest", "--hook"], namespace=parser.Arguments())
+    assert vars(parser.of_hook()) == vars(parsed)

@@ -109,3 +109,22 @@ def test_two_hooks_of_one_turn_take_it_once(desk: Desk) -> None:
     stop(desk, session, "a")
     stop(desk, session, "a")
     assert pending_texts(desk) == ["q", "a"]
+
+
+def test_a_hook_that_comes_when_the_next_turn_has_begun_adds_nothing_twice(desk: Desk) -> None:
+    session = desk.session()
+    session.turn("q", "a")
+    session.write(session.typed("next"))
+    assert stop(desk, session, "a").added == 3
+    assert pending_texts(desk) == ["q", "a", "next"]
+
+
+def test_a_hook_that_comes_when_the_next_turn_is_read_already_adds_nothing_twice(
+    desk: Desk,
+) -> None:
+    session = desk.session()
+    session.turn("q", "a")
+    session.turn("next", "b")
+    stop(desk, session, "b")
+    assert stop(desk, session, "a").added == 0
+    assert pending_texts(desk) == ["q", "a", "next", "b"]

@@ -81,6 +81,41 @@ SECRETS = {
         f"AccountKey={KEY}{KEY}==;Endpoint",
         "AccountKey=[redacted:account-key];Endpoint",
     ),
+    "json-in-json": (
+        '{\\"password\\": \\"hunter2hunter2\\"}',
+        '{\\"password\\": \\"[redacted:password]\\"}',
+    ),
+    "bold": ("**Password:** S3cretPw99", "**Password:** [redacted:password]"),
+    "table": ("| password | S3cretPw99 |", "| password | [redacted:password] |"),
+    "code-spans": (f"`API_KEY`: `{KEY}`", "`API_KEY`: `[redacted:secret]`"),
+    "prose": (f"the token is `{KEY}`", "the token is `[redacted:secret]`"),
+    "prose-password": ("my password is S3cretPw99!", "my password is [redacted:password]"),
+    "yaml-block": (f"secret: |\n  {KEY}\n", "secret: |\n  [redacted:secret]\n"),
+    "full-width": ("密码：S3cretPw99", "密码：[redacted:password]"),
+    "chinese-is": ("密码是 S3cretPw99", "密码是 [redacted:password]"),
+    "netrc": ("login bob password S3cretPw99", "login bob password [redacted:password]"),
+    "uuid-api-key": (
+        "API_KEY=550e8400-e29b-41d4-a716-446655440000",
+        "API_KEY=[redacted:secret]",
+    ),
+    "private-key-with-headers": (
+        f"-----BEGIN PRIVATE KEY-----\nDEK-Info: AES-CBC,01\n\n{PEM}\n-----END PRIVATE KEY-----",
+        "[redacted:private-key]",
+    ),
+    "putty": (
+        f"Private-Lines: 1\n{KEY}{KEY}\nPrivate-MAC: 00",
+        "Private-Lines: 1\n[redacted:private-key]\nPrivate-MAC: 00",
+    ),
+    "mysql": ("mysql -u root -pS3cretPw99 shop", "mysql -u root -p[redacted:password] shop"),
+    "curl": ("curl -u admin:S3cretPw99 x", "curl -u admin:[redacted:password] x"),
+    "cookie": (f"Cookie: session={KEY}", "Cookie: session=[redacted:cookie]"),
+    "signed-url": (f"https://x/c?sv=1&sig={KEY}%3D", "https://x/c?sv=1&sig=[redacted:signature]"),
+    "docker-auth": ('"auth": "Ym9iOlMzY3JldA=="', '"auth": "[redacted:basic-auth]"'),
+    "discord-bot": (
+        "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+        "[redacted:bot-token]",
+    ),
+    "grafana": (f"glsa_{KEY}a8B3kd92_9f86d081", "[redacted:api-key]"),
     "chinese-around": (f"密钥是sk-ant-{KEY}，别记", "密钥是[redacted:anthropic-key]，别记"),
 }
 
@@ -109,6 +144,12 @@ HARMLESS = {
     "image": "data:image/png;base64," + base64.b64encode(IMAGE).decode(),
     "package": "pip install hf_transfer npm_config_registry pypi-server",
     "path": "/usr/lib/python3.12/site-packages/AIza/token.py",
+    "working-directory": "pwd: /home/dev/project123, PWD=/work/main1",
+    "test-report": "PASS: test_login_2\npass: 12abc/14",
+    "class": "token: BertTokenizerFast4PretrainedModel2",
+    "source-file": "token: src/components/Button2/IndexFile3.tsx",
+    "prose-about": "the password is bcrypt12-hashed, the password is PBKDF2WithHmac",
+    "docker-auth-type": '"auth": "basicAuth1"',
     "time": "2026-08-03T10:30:00+08:00",
 }
 
@@ -135,8 +176,13 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
         ("<private>b</private><private>c</private>", ""),
         ("a </private> b", "a  b"),
         ("a <privateer> b", "a <privateer> b"),
+        ("the tag `<private>` hides", "the tag `<private>` hides"),
+        ("say `<private>b</private>` c", "say `` c"),
     ],
-    ids=["plain", "case", "nested", "unclosed", "several", "only-closed", "another-tag"],
+    ids=[
+        *("plain", "case", "nested", "unclosed", "several", "only-closed", "another-tag"),
+        *("spoken-of", "used-in-code"),
+    ],
 )
 def test_private_text_is_gone(text: str, kept: str) -> None:
     assert redact(text) == kept
@@ -163,6 +209,10 @@ HARD = {
     "private": "<private ",
     "blanks": "password:     ",
     "keys": "sk-",
+    "clients": "curl mysql ",
+    "between": "password |",
+    "begin-and-text": "-----BEGIN PRIVATE KEY----- a-",
+    "cookies": "Cookie: a=b",
 }
 
 

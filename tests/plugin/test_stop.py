@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,7 +16,7 @@ RECORDER = """#!/bin/sh
 [ "$1 $2" = "ingest --hook" ] || exit 9
 cat >"$RECORD.part"
 echo "noise on stdout"; echo "noise on stderr" >&2
-kill -0 "$PPID" 2>/dev/null
+umask >"$RECORD.umask"
 ps -o pgid= -p $$ >"$RECORD.group" 2>/dev/null
 mv "$RECORD.part" "$RECORD"
 """
@@ -80,6 +82,44 @@ def test_ingest_runs_in_a_process_group_of_its_own(hooked):
     assert int(group) != os.getpgrp()
 
 
+def test_ingest_has_the_users_umask(hooked):
+    machine, hook, record = hooked
+    machine.run(["/bin/sh", "-c", 'umask 027; exec "$0"', hook], b"{}")
+    arrives(record)
+    assert record.with_suffix(".umask").read_text().strip().endswith("027")
+
+
+def test_ingest_holds_nothing_open_that_the_client_waits_for(hooked):
+    machine, hook, _ = hooked
+    launcher = hook.parent.parent / "bin" / "scriptorium"
+    launcher.write_text("#!/bin/sh\nexec sleep 5\n")
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as end:
+        begin = time.monotonic()
+        command = ["/bin/sh", "-c", f'exec "$0" 7>&{writing} {writing}>&-', hook]
+        with subprocess.Popen(
+            command, env=machine.environment(), stdin=subprocess.PIPE, pass_fds=[writing]
+        ) as process:
+            os.close(writing)
+            process.communicate(b"{}")
+        assert end.read() == b""
+        assert time.monotonic() - begin < 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killed_while_the_client_still_speaks_nothing_is_left_behind(hooked, tmp_path, number):
+    machine, hook, _ = hooked
+    with subprocess.Popen(
+        [hook], env=machine.environment(), stdin=subprocess.PIPE, start_new_session=True
+    ) as process:
+        process.stdin.write(b'{"last_assistant_message": "secret')
+        process.stdin.flush()
+        time.sleep(0.3)  # until it waits for the rest
+        os.killpg(process.pid, number)
+        process.wait()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_where_there_is_no_setsid_the_turn_reaches_ingest_all_the_same(
     hooked, shell_tools, tmp_path
 ):
@@ -108,11 +148,10 @@ def test_a_turn_of_the_writer_starts_nothing(hooked, tmp_path):
 
 
 @pytest.mark.parametrize("close", ["<&-", "</dev/null"])
-def test_with_nothing_on_stdin_it_does_nothing(hooked, tmp_path, close):
-    machine, hook, record = hooked
+def test_with_nothing_on_stdin_nothing_is_said_and_nothing_left(hooked, tmp_path, close):
+    machine, hook, _ = hooked
     done = machine.run(["/bin/sh", "-c", f'"$0" {close}', hook])
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert not record.exists()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

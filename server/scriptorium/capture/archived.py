@@ -9,7 +9,7 @@ second copy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 
 from scriptorium.capture import area
@@ -17,13 +17,35 @@ from scriptorium.workspace import disk
 from scriptorium.workspace.layout import Layout
 
 _PREFIX = "archived-"
+_FEW = 60
 
 
-def load(layout: Layout) -> frozenset[bytes]:
+class Marks(Container[bytes]):
+    """The marks of all archived messages.
+
+    A turn asks for a few of them, among perhaps a million: these are looked for in the text. Making
+    a set of them takes as long as a hundred such looks, and comes once it pays.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._asked = 0
+        self._set: frozenset[bytes] | None = None
+
+    def __contains__(self, mark: object) -> bool:
+        self._asked += 1
+        if self._set is None and self._asked > _FEW:
+            self._set = frozenset(self._text.split())
+        if self._set is not None:
+            return mark in self._set
+        return isinstance(mark, bytes) and mark in self._text
+
+
+def load(layout: Layout) -> Marks:
     """The marks of all archived messages. Raises OSError."""
     folder = area.place(layout, "")
     names = [name for name in disk.current.listing(folder) if name.startswith(_PREFIX)]
-    return frozenset(b"\n".join(area.read(folder / name) for name in names).split())
+    return Marks(b"\n".join(area.read(folder / name) for name in names))
 
 
 def mark(key: str) -> bytes:

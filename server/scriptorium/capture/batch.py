@@ -35,6 +35,7 @@ from scriptorium.format import ids
 from scriptorium.format.model import RelPath
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.storage import advice
 from scriptorium.workspace.transaction import SourceInput, Update, update
 
 ATTEMPTS = 2
@@ -90,12 +91,16 @@ class Desk:
             if isinstance(checked, Answer):
                 try:
                     done = self._install(batch, checked, known.places(shown), run)
-                    return Written(len(batch), done.changed_files, cost)
                 except (BrokenContract, InvalidArgument, PathOutsideWorkspace) as error:
                     kind, checked = "refused-by-memory", Refused(_problems(error))
-                except ScriptoriumError as error:
-                    self._end(replace(run, outcome="failed", kind="other", error=error.message))
-                    return NotWritten("other", error.message, cost)
+                except (ScriptoriumError, OSError) as error:
+                    # Also for a full disk the next try has to wait: each one is paid for.
+                    said = error.message if isinstance(error, ScriptoriumError) else advice(error)
+                    self._end(replace(run, outcome="failed", kind="other", error=said))
+                    return NotWritten("other", said, cost)
+                else:
+                    self._end(done)
+                    return Written(len(batch), done.changed_files, cost)
             errors = checked.errors
             self._end(replace(run, outcome="failed", kind=kind, error="; ".join(errors[:3])))
             asked = request.again(text, result.answer, errors)
@@ -135,7 +140,10 @@ class Desk:
     def _install(
         self, batch: Sequence[Waiting], checked: Answer, places: render.Places, run: Run
     ) -> Run:
-        """The answer is in memory with its sources, the run recorded. Raises ScriptoriumError."""
+        """The answer is in memory with its sources; the run, to be recorded.
+
+        Raises ScriptoriumError and OSError.
+        """
         written = replace(run, outcome="written", changed_files=_topics(checked))
         layout = self.workspace.layout
         now = ledger.local(self.around.now())
@@ -155,7 +163,6 @@ class Desk:
             written = replace(
                 written, changed_files=self._update(batch, checked, places, runtime, now)
             )
-        self._end(written)
         return written
 
     def _update(

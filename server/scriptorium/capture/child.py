@@ -149,24 +149,22 @@ def _talk(
         while process.stdout in (k.fileobj for k in selector.get_map().values()):
             left = deadline - time.monotonic()
             if left <= 0:
-                return "timeout", bytes(out), bytes(err)
+                ended = process.poll() is not None
+                return "exit" if ended else "timeout", bytes(out), bytes(err)
             events = selector.select(min(left, _GLANCE))
-            if not events and process.poll() is not None:
-                break  # it ended and left its output to another process
+            if process.poll() is not None:  # perhaps it left its output to another process
+                deadline = min(deadline, time.monotonic() + _GLANCE)
+                if not events:
+                    break
             for event, _ in events:
                 if event.fileobj is process.stdin:
                     rest = rest[_feed(process.stdin, rest) :]
                     if not rest:
                         selector.unregister(process.stdin)
                         _close(process.stdin)
-                    continue
-                chunk = os.read(event.fd, _CHUNK)
-                if not chunk:
+                elif not _took(event.fd, out if event.fileobj is process.stdout else err):
                     selector.unregister(event.fileobj)
-                elif event.fileobj is process.stdout:
-                    out += chunk
-                else:
-                    err += chunk[: max(ERROR_LIMIT - len(err), 0)]
+            del err[ERROR_LIMIT:]
             if len(out) > OUTPUT_LIMIT:
                 return "flood", bytes(out[:OUTPUT_LIMIT]), bytes(err)
     return _wait(process, deadline), bytes(out), bytes(err)
@@ -180,6 +178,13 @@ def _feed(stdin: IO[bytes], rest: memoryview) -> int:
         return 0
     except BrokenPipeError:
         return len(rest)
+
+
+def _took(fd: int, into: bytearray) -> bool:
+    """What there is to read is taken; False at the end."""
+    chunk = os.read(fd, _CHUNK)
+    into += chunk
+    return bool(chunk)
 
 
 def _close(stream: IO[bytes]) -> None:

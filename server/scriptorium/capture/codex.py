@@ -76,7 +76,10 @@ def messages(rows: Iterable[Row], session: Session) -> Found:
             case "turn_context":
                 session = replace(session, cwd=text_at(payload, "cwd") or session.cwd)
             case "event_msg" if payload.get("type") == "item_completed":
-                session = replace(session, style="items")
+                if session.style != "items":
+                    # A newer client may go on with the file of an older one.
+                    items += _answered(responses)
+                    session = replace(session, style="items")
                 items += _item(row, payload, session)
             case "response_item" if payload.get("type") == "message":
                 responses += _response(row, payload, session)
@@ -88,6 +91,12 @@ def messages(rows: Iterable[Row], session: Session) -> Found:
     chosen = {"items": items, "responses": responses, "unknown": []}[session.style]
     decided = session.style != "unknown" or not responses
     return Found(() if session.subagent else tuple(chosen), session, decided)
+
+
+def _answered(responses: Sequence[Message]) -> Sequence[Message]:
+    """The responses up to the last answer; what was typed since is told by an event, too."""
+    answers = [place for place, said in enumerate(responses, 1) if said.role == "assistant"]
+    return responses[: max(answers, default=0)]
 
 
 def _opened(payload: Row, session: Session) -> Session:

@@ -54,9 +54,14 @@ def derived_id(*parts: str) -> str:
 
 
 def parse_row(line: bytes) -> Row | None:
-    """One line of a transcript as an object; None for whatever else it is."""
+    """One line of a transcript as an object; None for whatever else it is.
+
+    Bytes that are no UTF-8 cost a replacement character, not the line.
+    """
     try:
         row = json.loads(line)
+    except UnicodeDecodeError:
+        return parse_row(line.decode("utf-8", "replace").encode())
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None

@@ -39,10 +39,9 @@ def _prompt(layout: Layout, pool: Pool, around: Surroundings) -> str:
 
 def _pool(layout: Layout, options: IngestOptions, around: Surroundings) -> Pool:
     pool = pending.load(layout)
-    known_keys = pool.keys
     new = []
-    for message in intake.preview(layout, options):
+    for message in pending.unknown(layout, intake.preview(layout, options)):
         clean = replace(message, text=redact(message.text), pieces=())
-        if clean.text.strip() and known_keys.isdisjoint(message.keys):
+        if clean.text.strip():
             new += [Waiting(part, tokens, around.now()) for part, tokens in split(clean)]
     return Pool((*pool.waiting, *new))

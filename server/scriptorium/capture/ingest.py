@@ -150,22 +150,23 @@ def _write_if_enough(
     retry, fruitless = options.retry, 0
     # Between the writer's last look at the pool and the release of its lock another ingest may have
     # added to the pool and gone, trusting in this one: so look again, unless nothing moves.
-    while (retry or wanted(pending.load(layout))) and fruitless < _LOOKS:
-        early = None if retry else _too_early(layout, options, around)
+    pool = pending.load(layout)
+    while (retry or wanted(pool)) and fruitless < _LOOKS:
+        early = None if retry else _too_early(layout, options, around, pool)
         if early is not None:
-            return _ended(layout, around, _sum(total, early))
+            return _ended(layout, around, _sum(total, early), pool)
         with area.writer_lock(layout) as held:
             if not held:
                 report = IngestReport("busy", "another ingest writes; it takes these messages too")
-                return _ended(layout, around, _sum(total, report))
+                return _ended(layout, around, _sum(total, report), pool)
             from scriptorium.capture import writing  # noqa: PLC0415 - loads what writes memory
 
             report = writing.write(layout, replace(options, retry=retry), around, wanted)
-        total, retry = _sum(total, report), False
+        total, retry, pool = _sum(total, report), False, pending.load(layout)
         if report.outcome in ("failed", "capped"):
             break
         fruitless = 0 if report.outcome == "written" else fruitless + 1
-    return _ended(layout, around, total)
+    return _ended(layout, around, total, pool)
 
 
 def _wanted(options: IngestOptions, around: Surroundings, *, idle: bool) -> Callable[[Pool], bool]:
@@ -181,21 +182,23 @@ def _wanted(options: IngestOptions, around: Surroundings, *, idle: bool) -> Call
     return wanted
 
 
-def _too_early(layout: Layout, options: IngestOptions, around: Surroundings) -> IngestReport | None:
+def _too_early(
+    layout: Layout, options: IngestOptions, around: Surroundings, pool: Pool
+) -> IngestReport | None:
     """Why no run may begin now, as far as that shows without loading what writes memory."""
     now = around.now()
     state = ledger.load_state(layout)
     if not options.force and state.is_waiting(now):
         return IngestReport("backoff", f"not before {state.not_before}: {state.last_error}")
-    tokens = sum(w.tokens for w in pending.load(layout).batch())
+    tokens = sum(w.tokens for w in pool.batch())
     capped = ledger.over_cap(layout, tokens, options.daily_usd, now)
     return IngestReport("capped", capped) if capped else None
 
 
-def _ended(layout: Layout, around: Surroundings, report: IngestReport) -> IngestReport:
+def _ended(layout: Layout, around: Surroundings, report: IngestReport, pool: Pool) -> IngestReport:
     if report.outcome == "capped":
         ledger.note_cap(layout, report.detail, around.now())
-    return replace(report, pending_tokens=pending.load(layout).tokens)
+    return replace(report, pending_tokens=pool.tokens)
 
 
 def _sum(total: IngestReport, report: IngestReport) -> IngestReport:

@@ -47,7 +47,7 @@ def take_in(layout: Layout, options: IngestOptions, around: Surroundings) -> int
         if reading is None:
             return 0
         reading = _complete(reading, path, options, around)
-        kept = _captured(reading.messages)
+        kept = _captured(reading.messages, options.cwd)
         added = pending.add(layout, kept, around.now())
         if reading.cursor != current:
             area.replace(place, reading.cursor.dump(), durable=False)
@@ -60,7 +60,7 @@ def preview(layout: Layout, options: IngestOptions) -> Sequence[Message]:
         return ()
     path = options.transcript.absolute()
     reading = _read(path, transcript.load(area.read(_cursor_place(layout, path))))
-    return _captured(reading.messages) if reading else ()
+    return _captured(reading.messages, options.cwd) if reading else ()
 
 
 def is_read(layout: Layout, path: Path) -> bool:
@@ -89,6 +89,7 @@ def _patient(
     path: Path, cursor: Cursor | None, options: IngestOptions, around: Surroundings
 ) -> Reading | None:
     """The reading, once it holds the last answer that the hook told, or the patience is over."""
+    size = _size(path)
     reading = _read(path, cursor)
     left = PATIENCE
     while options.last_message and left > 0:
@@ -96,7 +97,9 @@ def _patient(
             break
         around.sleep(_PAUSE)
         left -= _PAUSE
-        reading = _read(path, cursor)
+        if _size(path) != size:  # a first reading may take seconds
+            size = _size(path)
+            reading = _read(path, cursor)
     return reading
 
 
@@ -107,6 +110,13 @@ def _read(path: Path, cursor: Cursor | None) -> Reading | None:
         return None
 
 
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def _complete(
     reading: Reading, path: Path, options: IngestOptions, around: Surroundings
 ) -> Reading:
@@ -114,19 +124,17 @@ def _complete(
     last = options.last_message
     if not last or not last.strip() or reading.cursor.session.subagent:
         return reading
-    if transcript.holds(reading, last):
+    if transcript.knows(reading, last):
         return reading
     time = around.now().isoformat(timespec="milliseconds")
     return transcript.with_answer(reading, last, session=path.stem, time=time, cwd=options.cwd)
 
 
-def _captured(messages: Sequence[Message]) -> list[Message]:
-    """The messages that were not said in an ignored directory."""
-    ignored: dict[str | None, bool] = {}
-    for message in messages:
-        if message.cwd not in ignored:
-            ignored[message.cwd] = is_ignored(message.cwd)
-    return [m for m in messages if not ignored[m.cwd]]
+def _captured(messages: Sequence[Message], cwd: str | None) -> list[Message]:
+    """The messages that were not said in an ignored directory; `cwd` where they do not tell."""
+    places = {message.cwd or cwd for message in messages}
+    ignored = {place for place in places if is_ignored(place)}
+    return [m for m in messages if (m.cwd or cwd) not in ignored]
 
 
 def _cursor_place(layout: Layout, path: Path) -> Path:

@@ -25,6 +25,8 @@ MOST_FAILURES = 5
 """After that many in a row the batch is set aside."""
 _FIRST_WAIT = timedelta(minutes=5)
 _GROWTH = 4
+_LONGEST_WAIT = _FIRST_WAIT * _GROWTH ** (MOST_FAILURES - 1)
+"""A time beyond that was written by a clock that ran ahead."""
 STATE = "state.json"
 _CAPPED = "capped.json"
 # US dollars a million tokens, where a client tells no cost: those of a large current model.
@@ -72,9 +74,9 @@ class State:
         return json.dumps(asdict(self)).encode("ascii") + b"\n"
 
     def is_waiting(self, now: datetime) -> bool:
-        """Whether it is too early after a failure."""
+        """Whether it is too early after a failure; never for longer than a failure can demand."""
         until = parse_time(self.not_before)
-        return until is not None and now < until
+        return until is not None and timedelta(0) < until - now <= _LONGEST_WAIT
 
 
 def load_state(layout: Layout) -> State:

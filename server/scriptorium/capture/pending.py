@@ -10,7 +10,7 @@ holds `area.pool_lock` to change it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -41,9 +41,7 @@ def add(layout: Layout, messages: Sequence[Message], now: datetime) -> int:
     """The messages that are nowhere yet are pending, redacted; how many. Raises OSError."""
     if not messages:
         return 0
-    marks = archived.load(layout)
-    known = set(load(layout).keys)
-    known.update(k for w in load_set_aside(layout) for k in w.message.keys)
+    marks, known = archived.load(layout), _known(layout)
     lines: list[bytes] = []
     count = 0
     for message in _fresh(messages, known, marks):
@@ -57,6 +55,11 @@ def add(layout: Layout, messages: Sequence[Message], now: datetime) -> int:
     if lines:
         area.append(area.place(layout, _PENDING), b"".join(lines))
     return count
+
+
+def unknown(layout: Layout, messages: Iterable[Message]) -> list[Message]:
+    """The messages that are nowhere yet. Raises OSError."""
+    return list(_fresh(messages, _known(layout), archived.load(layout)))
 
 
 def keep_only(layout: Layout, pool: Pool) -> None:
@@ -80,8 +83,14 @@ def bring_back(layout: Layout) -> int:
     return len(aside)
 
 
+def _known(layout: Layout) -> set[str]:
+    """The keys of all that is pending or set aside."""
+    waiting = (*load(layout).waiting, *load_set_aside(layout))
+    return {k for w in waiting for k in w.message.keys}
+
+
 def _fresh(
-    messages: Iterable[Message], known: set[str], marks: Collection[bytes]
+    messages: Iterable[Message], known: set[str], marks: Container[bytes]
 ) -> Iterator[Message]:
     """The messages that are not known; of one that is known in part, its other rows."""
     for message in messages:
@@ -95,7 +104,7 @@ def _fresh(
                     yield replace(message, id=id_, text=text, also=(), pieces=())
 
 
-def _is_known(message_key: str, known: set[str], marks: Collection[bytes]) -> bool:
+def _is_known(message_key: str, known: set[str], marks: Container[bytes]) -> bool:
     return message_key in known or archived.mark(message_key) in marks
 
 

@@ -4,9 +4,9 @@ enough, and which make the next batch. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 from scriptorium.capture import archived
 from scriptorium.capture.conversation import Message, key
@@ -49,7 +49,7 @@ class Pool:
     def keys(self) -> frozenset[str]:
         return frozenset(k for w in self.waiting for k in w.message.keys)
 
-    def without(self, marks: Collection[bytes]) -> Pool:
+    def without(self, marks: Container[bytes]) -> Pool:
         """The pool without what is archived."""
         return Pool(tuple(w for w in self.waiting if archived.mark(w.key) not in marks))
 
@@ -78,7 +78,8 @@ class Pool:
         for waiting in self.waiting:
             session = (waiting.message.provider, waiting.message.thread)
             newest[session] = max(said_at(waiting), newest.get(session, _LONG_AGO))
-        return any(now - moment >= IDLE for moment in newest.values())
+        # A time that lies ahead is of a clock that was wrong: nobody knows how long ago that is.
+        return any(abs(now - moment) >= IDLE for moment in newest.values())
 
 
 _LONG_AGO = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
@@ -90,9 +91,14 @@ def said_at(waiting: Waiting) -> datetime:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """An ISO 8601 time with an offset (UTC where it has none); None for anything else."""
+    """An ISO 8601 time with an offset (UTC where it has none); None for anything else.
+
+    Also for the first and the last year that there are: elsewhere on earth they may not exist.
+    """
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
+        return None
+    if moment.year in (MINYEAR, MAXYEAR):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=_LONG_AGO.tzinfo)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,6 +28,8 @@ from scriptorium.capture.conversation import (
     text_at,
 )
 
+_RECENT = 20
+"""Messages that a late hook is compared with."""
 _CHECKED = 4096
 """Bytes at the start of the file and before the cursor that must be as they were."""
 
@@ -44,6 +48,8 @@ class Cursor:
     last_id: str = ""
     last_answer: str = ""
     """The last message's fingerprint where it is the assistant's, else empty."""
+    answers: tuple[str, ...] = ()
+    """The fingerprints of the newest answers, the newest last."""
 
     def dump(self) -> bytes:
         return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
@@ -62,7 +68,8 @@ def load(data: bytes) -> Cursor | None:
     row = parse_row(data) or {}
     try:
         session = codex.Session(**object_at(row, "session"))  # type: ignore[arg-type]
-        cursor = Cursor(**{**row, "session": session})  # type: ignore[arg-type]
+        answers = tuple(row.get("answers", ()))  # type: ignore[arg-type, var-annotated]
+        cursor = Cursor(**{**row, "session": session, "answers": answers})  # type: ignore[arg-type]
     except TypeError:
         return None
     good = cursor.provider in ("claude-code", "codex") and isinstance(cursor.offset, int)
@@ -74,7 +81,9 @@ def read_new(path: Path, cursor: Cursor | None) -> Reading | None:
 
     Raises OSError.
     """
-    with path.open("rb") as file:
+    with _opened(path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return None
         if cursor is None or _check(file, cursor.offset) != cursor.check:
             provider = _provider(file)
             if provider is None:
@@ -102,6 +111,18 @@ def holds(reading: Reading, last_message: str) -> bool:
     return last.role == "assistant" and " ".join(last.text.split()).endswith(wanted)
 
 
+def knows(reading: Reading, last_message: str) -> bool:
+    """Whether the answer stands anywhere in the newest part of the conversation.
+
+    A hook's ingest may come late, when the next turn has begun or is read already.
+    """
+    wanted = " ".join(last_message.split())
+    said = (m.text for m in reading.messages[-_RECENT:] if m.role == "assistant")
+    return fingerprint(last_message) in reading.cursor.answers or any(
+        " ".join(text.split()).endswith(wanted) for text in said
+    )
+
+
 def with_answer(
     reading: Reading, last_message: str, *, session: str, time: str, cwd: str | None
 ) -> Reading:
@@ -118,7 +139,8 @@ def with_answer(
         cwd=cwd,
     )
     # The file's own last message stays the last one, so that its next one gets the same stand-in.
-    told = replace(cursor, last_answer=fingerprint(last_message))
+    last = fingerprint(last_message)
+    told = replace(cursor, last_answer=last, answers=(*cursor.answers, last)[-_RECENT:])
     return Reading((*reading.messages, message), told)
 
 
@@ -142,8 +164,18 @@ def _behind(cursor: Cursor, messages: tuple[Message, ...]) -> Cursor:
     if not messages:
         return cursor
     last = messages[-1]
-    answer = fingerprint(last.text) if last.role == "assistant" else ""
-    return replace(cursor, last_id=last.id, last_answer=answer)
+    answers = [fingerprint(m.text) for m in messages[-_RECENT:] if m.role == "assistant"]
+    return replace(
+        cursor,
+        last_id=last.id,
+        last_answer=answers[-1] if last.role == "assistant" else "",
+        answers=(*cursor.answers, *answers)[-_RECENT:],
+    )
+
+
+def _opened(path: Path) -> BinaryIO:
+    # Opening a pipe would wait for who may write into it.
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 class _Lines:
@@ -162,10 +194,22 @@ class _Lines:
             row = parse_row(line) if hinted or not whole else None
             if not whole and row is None:
                 return
+            if hinted and row is None:
+                row = _behind_remains(line)
             # A last line without its newline is whole when it parses: no part of an object does.
             self.end += len(line)
             if row is not None:
                 yield row
+
+
+def _behind_remains(line: bytes) -> Row | None:
+    """The row at the end of a line that begins with the remains of another one.
+
+    Such a line is left by a client that was killed while it wrote, or, with NULs, by a power cut.
+    """
+    line = line.lstrip(b"\0")
+    beginning = line[: line.find(b'"', 2) + 1]
+    return parse_row(line[line.rfind(beginning) :]) if beginning else None
 
 
 _HINTS: dict[Provider, tuple[bytes, ...]] = {

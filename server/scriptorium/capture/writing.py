@@ -76,8 +76,8 @@ def _recovered(workspace: Workspace, options: IngestOptions, around: Surrounding
         state = replace(state, run=None)
         ledger.save_state(layout, state)
     if options.retry:
-        with area.pool_lock(layout):
-            count = pending.bring_back(layout)
+        with area.pool_lock(layout) as held:
+            count = pending.bring_back(layout) if held else 0
         ledger.save_state(layout, State())
         ledger.log(layout, _now(around), f"{count} messages that were set aside are pending again")
     intake.forget_gone(layout)
@@ -121,7 +121,9 @@ def _failed(
     if state.failures < ledger.MOST_FAILURES:
         ledger.save_state(layout, state)
         return f"{error}; again after {state.not_before}"
-    with area.pool_lock(layout):
+    with area.pool_lock(layout) as held:
+        if not held:
+            return error
         pending.set_aside(layout, batch)
     ledger.save_state(layout, State(last_error=error))
     told = (
