@@ -12,7 +12,7 @@ import pytest
 from tests.workspace import updates
 
 from scriptorium.format.model import RelPath
-from scriptorium.workspace import catalog_file, facts, scan
+from scriptorium.workspace import catalog_file, facts, signatures
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import rebuild_views, validate
@@ -214,11 +214,13 @@ def test_a_file_written_within_the_clock_grain_of_its_reading_is_read_again() ->
     now = 1_700_000_000_123_456_789
     fresh = (10, now - 1_000_000, now - 1_000_000, 7)
     old = (10, now - 3_000_000_000, now - 3_000_000_000, 7)
-    assert scan.settled(fresh, now) == scan.UNSETTLED
-    assert scan.settled(old, now) == old
+    assert signatures.settled(fresh, now) == signatures.UNSETTLED
+    assert signatures.settled(old, now) == old
     coarse = 1_700_000_000_000_000_000
-    assert scan.settled((10, coarse, coarse, 7), coarse + 1_500_000_000) == scan.UNSETTLED
-    assert scan.settled((10, coarse, old[2], 7), now + 100_000_000) != scan.UNSETTLED
+    assert (
+        signatures.settled((10, coarse, coarse, 7), coarse + 1_500_000_000) == signatures.UNSETTLED
+    )
+    assert signatures.settled((10, coarse, old[2], 7), now + 100_000_000) != signatures.UNSETTLED
 
 
 def test_an_edit_that_leaves_every_time_stamp_as_it_was_is_seen_when_it_came_at_once(

@@ -420,3 +420,77 @@ def test_a_source_edited_in_place_is_found_out_by_validate_and_by_reading_it(
 
 def _of(found: list[Problem], path: str) -> list[Problem]:
     return [problem for problem in found if problem.path == path]
+
+
+def test_an_edit_in_place_is_seen_in_a_directory_in_which_nothing_else_happens(
+    workspace: Workspace,
+) -> None:
+    place = workspace.root / HOME
+    settle(workspace)
+    for text in ("# One\n", "# Two\n", "# One\n"):
+        with place.open("r+", encoding="utf-8") as file:
+            file.write(text)
+            file.truncate()
+        assert workspace.snapshot().read(RelPath(HOME)) == text
+        assert workspace.snapshot().counts().blocks == 0
+
+
+def test_files_made_moved_and_removed_in_a_quiet_directory_are_seen(workspace: Workspace) -> None:
+    topics = workspace.root / "topics"
+    settle(workspace)
+    (topics / "a.md").write_text("# A\n")
+    assert workspace.snapshot().exists(RelPath("topics/a.md"))
+    settle(workspace)
+    (topics / "deep").mkdir()
+    (topics / "a.md").rename(topics / "deep" / "b.md")
+    assert not workspace.snapshot().exists(RelPath("topics/a.md"))
+    assert workspace.snapshot().exists(RelPath("topics/deep/b.md"))
+    settle(workspace)
+    (topics / "deep" / "b.md").unlink()
+    assert not workspace.snapshot().exists(RelPath("topics/deep/b.md"))
+    assert workspace.snapshot().counts().topic_files == 1
+
+
+def settle(workspace: Workspace) -> None:
+    """The directories of topics are old enough for their times to tell of what comes next."""
+    for directory in [workspace.root / "topics", *(workspace.root / "topics").glob("*/")]:
+        os.utime(directory, (1_700_000_000, 1_700_000_000.5))
+    tick = workspace.root / "tick"
+    while (workspace.root / "topics").stat().st_ctime_ns + 25_000_000 > _now(tick):
+        workspace.snapshot()
+    workspace.snapshot()
+    workspace.snapshot()
+
+
+def _now(file: Path) -> int:
+    """The file system's clock."""
+    file.touch()
+    return file.stat().st_mtime_ns
+
+
+@pytest.mark.parametrize("odd", ["topics/odd.md", "sources/claude-code/odd.md"])
+def test_what_is_odd_is_told_of_each_time(workspace: Workspace, odd: str) -> None:
+    (workspace.root / odd).symlink_to(workspace.root / "core.md")
+    for _ in range(3):
+        settle(workspace)
+        assert told(workspace) == [(odd, "not-a-file")]
+    (workspace.root / odd).unlink()
+    assert told(workspace) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["core.md", HOME, "sources/claude-code/thread.md", "topics/deep/er.md"]
+)
+def test_the_copy_of_an_edit_that_met_an_installation_is_told_until_it_is_removed(
+    workspace: Workspace, path: str
+) -> None:
+    copy = workspace.root / f"{path}.conflict-20260804T120000Z"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_text("# Mine\n")
+    for _ in range(2):
+        settle(workspace)
+        assert told(workspace) == [(f"{path}.conflict-20260804T120000Z", "conflict-copy")]
+    assert problems(workspace, f"{path}.conflict-20260804T120000Z") == {"conflict-copy"}
+    goes_on(workspace)
+    copy.unlink()
+    assert told(workspace) == []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from tests.workspace import updates
@@ -12,6 +15,7 @@ from tests.workspace import updates
 from scriptorium.errors import InternalError, InvalidArgument, PathOutsideWorkspace
 from scriptorium.format.model import RelPath, Revision
 from scriptorium.workspace import disk, journal
+from scriptorium.workspace.catalog import Catalog, FileRow
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.memory import (
     Snapshot,
@@ -19,6 +23,7 @@ from scriptorium.workspace.memory import (
     Workspace,
     WorkspaceUnreadable,
 )
+from scriptorium.workspace.transaction import rebuild_views, validate
 
 HOME = RelPath("topics/home.md")
 OFFICE = RelPath("topics/work/office.md")
@@ -238,6 +243,85 @@ def test_where_nothing_can_be_finished_the_journal_is_read_instead(
     finished = workspace.snapshot()
     assert finished.revision == snapshot.revision
     assert finished.problems == ()
+
+
+def _full_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the catalog nor the one that is made in its place can be written to."""
+    failures = iter((1, 2))
+    real = Catalog.put_files
+
+    def full(catalog: Catalog, rows: Iterable[FileRow]) -> None:
+        if next(failures, None):
+            raise sqlite3.OperationalError("database or disk is full")
+        real(catalog, rows)
+
+    monkeypatch.setattr(Catalog, "put_files", full)
+
+
+def test_on_a_full_disk_validate_finds_what_a_committed_update_cites_in_its_journal(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("scriptorium.workspace.journal._install", _stop_installing)
+        with pytest.raises(InternalError) as refused:
+            updates.send(
+                workspace,
+                workspace.snapshot(),
+                {"topics/job.md": "# Job\n" + updates.fact("job", "The user bakes.")},
+                "I bake.",
+            )
+        assert refused.value.details["memory_committed"] is True
+        _full_twice(patched)
+        rules = {problem.rule for problem in validate(workspace)}
+        assert workspace.snapshot().counts().sources == 2
+    assert rules == {"unfinished-update", "stale-view"}
+    rebuild_views(workspace)
+    assert validate(workspace) == []
+
+
+def test_what_a_power_cut_took_of_an_update_is_back_when_the_workspace_is_opened(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = workspace.root / HOME
+    text, moment = home.read_bytes(), home.stat().st_mtime_ns
+    home.write_bytes(b"")
+    os.utime(home, ns=(moment, moment))
+    monkeypatch.setattr("scriptorium.workspace.journal.boot_id", lambda: "another-run")
+    monkeypatch.setattr("scriptorium.workspace.generation.boot_id", lambda: "another-run")
+
+    with monkeypatch.context() as read_only:
+        read_only.setattr(journal, "locked", _refuse_the_lock)
+        assert Workspace.open(workspace.root).snapshot().read(HOME) == ""
+    assert Workspace.open(workspace.root).snapshot().read_bytes(HOME) == text
+
+
+def _refuse_the_lock(*_: object, **__: object) -> NoReturn:
+    raise InternalError("the file system is read-only")
+
+
+def test_a_reading_within_a_reading_is_of_the_same_moment(workspace: Workspace) -> None:
+    def outer(snapshot: Snapshot) -> tuple[Snapshot, Snapshot]:
+        (workspace.root / HOME).write_text("# Changed\n")
+        return snapshot, workspace.reading(lambda inner: inner)
+
+    one, other = workspace.reading(outer)
+    assert one is other
+    assert workspace.reading(lambda snapshot: snapshot.read(HOME)) == "# Changed\n"
+
+
+def test_a_reading_within_a_reading_that_meets_a_change_starts_the_outer_one_over(
+    workspace: Workspace,
+) -> None:
+    revisions: list[Revision] = []
+
+    def outer(snapshot: Snapshot) -> str:
+        revisions.append(snapshot.revision)
+        if len(revisions) == 1:
+            (workspace.root / HOME).write_text("# Changed\n")
+        return workspace.reading(lambda inner: inner.read(HOME))
+
+    assert workspace.reading(outer) == "# Changed\n"
+    assert len(revisions) == 2
 
 
 def test_a_snapshot_waits_until_an_installation_is_whole(

@@ -74,6 +74,8 @@ def rendered(region: Region, origin: RelPath, sources: Sources) -> Iterator[Repl
 
 def mentioned(region: Region, origin: RelPath, sources: Sources) -> Iterator[Replacement]:
     """The labels of the update's sources that prose in the file `origin` names or links to."""
+    if "new-source-" not in region.text and "\\" not in region.text:
+        return  # neither written out nor with escapes
     spans = inline.spans(region.text, region.masked)
     for span in spans:
         source = sources.labels.get(span.target)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from scriptorium.format import inline
@@ -42,6 +43,7 @@ def evidence(text: str, line: int) -> Evidence:
     return Evidence(label, reading.time, reading.sources, line, text)
 
 
+@lru_cache(maxsize=512)  # an update meets each definition of its files several times
 def read(text: str) -> Reading:
     """Time, sources and faults of a definition."""
     found = DEFINITION.search(text)

@@ -31,7 +31,7 @@ class Document:
 
 def parse(text: str) -> Document:
     """The document that `text` is. Takes every text."""
-    segments = tuple(scan(text))
+    segments = scan(text)
     return Document(segments, _topic(segments))
 
 

@@ -134,7 +134,7 @@ def _name_blocks(
     taken = _Taken(block_taken)
     for page in pages:
         texts = page.block_texts()
-        for region, mark in page.marks():
+        for region, mark in page.marks:
             line = region.line_at(mark.start)
             fault = _block_fault(page, mark, names.ids, past, block_taken)
             if fault is not None:

@@ -7,14 +7,16 @@ names in code, comments and escaped text are none. Which id a name gets is for `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from scriptorium.format import citing, inline, markdown, paths
+from scriptorium.format import citing, inline, paths
 from scriptorium.format.citing import Sources
 from scriptorium.format.lines import DEFINITION
 from scriptorium.format.links import destination
 from scriptorium.format.model import BlockId, EvidenceId, RelPath
-from scriptorium.format.regions import Region, Replacement, regions
+from scriptorium.format.regions import Region, Replacement, definitions, regions
+from scriptorium.format.scan import scan
+from scriptorium.format.segments import UNITS
 
 BLOCK = "new-block-"
 EVIDENCE = "new-evidence-"
@@ -31,19 +33,14 @@ class Page:
         self.text = text
         self.regions = tuple(regions(text))
         self.is_topic = paths.kind(path) == "topic"
-        old = before.get(path)
-        self._old = {r.text for r in regions(old) if r.kind == "definition"} if old else set()
-
-    def marks(self) -> Iterator[tuple[Region, inline.IdMark]]:
+        self.marks = tuple(_marks(self.regions))
         """Every block id at the end of a line."""
-        for region in self.regions:
-            if region.kind == "block":
-                yield from ((region, mark) for mark in inline.id_marks(region.masked))
+        self._old = definitions(before.get(path) or "")
 
     def misplaced(self) -> Iterator[tuple[int, str]]:
         """The line and text of each name of a block that does not end a line, as an id has to."""
-        ends = {(region.start, mark.start) for region, mark in self.marks()}
-        for region in self.regions:
+        ends = {(region.start, mark.start) for region, mark in self.marks}
+        for region in self.regions if BLOCK in self.text else ():
             for found in _NAME.finditer(region.masked):
                 if (region.start, found.start()) not in ends:
                     yield region.line_at(found.start()), found[0]
@@ -59,11 +56,12 @@ class Page:
         """The text of the block that ends on each line, for its id to be derived from."""
         if BLOCK not in self.text:
             return {}
-        return {block.end_line: block.text for block in markdown.parse_topic(self.text).blocks}
+        units = (segment for segment in scan(self.text) if segment.kind in UNITS)
+        return {unit.rows[-1].line: unit.text.rstrip("\r\n") for unit in units}
 
     def blocks(self, named: Mapping[tuple[RelPath, int], BlockId]) -> Iterator[Replacement]:
         """The names of new blocks where they stand."""
-        for region, mark in self.marks():
+        for region, mark in self.marks:
             start, end = region.start + mark.start, region.start + mark.end
             if (self.path, start) in named:
                 # Obsidian wants a blank before an id; a name that lacks it was meant to have it.
@@ -72,7 +70,7 @@ class Page:
 
     def links(self, named: Mapping[str, BlockId]) -> Iterator[Replacement]:
         """The names of new blocks in links to them."""
-        for region in self.regions:
+        for region in self.regions if named else ():
             for span in inline.spans(region.text, region.masked):
                 name = inline.split_target(span.target)[1].removeprefix("^")
                 if name in named:
@@ -112,3 +110,9 @@ class Page:
         for region in self.regions if sources.labels else ():
             if region.kind != "definition":
                 yield from citing.mentioned(region, self.path, sources)
+
+
+def _marks(regions_: Iterable[Region]) -> Iterator[tuple[Region, inline.IdMark]]:
+    for region in regions_:
+        if region.kind == "block":
+            yield from ((region, mark) for mark in inline.id_marks(region.masked))

@@ -51,12 +51,17 @@ def regions(text: str) -> Iterator[Region]:
         if segment.kind in UNITS:
             yield from (_run(lines, rows) for rows in _grouped(lines, segment))
         elif segment.kind in ("definition", "heading"):
-            body = _with_lf(segment.text.rstrip("\r\n"))
+            body = _body(segment)
             kind: Literal["definition", "heading"] = (
                 "definition" if segment.kind == "definition" else "heading"
             )
             yield Region(kind, offset, segment.line, body, inline.mask(body))
         offset += len(segment.text)
+
+
+def definitions(text: str) -> set[str]:
+    """The texts of the regions that are footnote definitions."""
+    return {_body(segment) for segment in scan(text) if segment.kind == "definition"}
 
 
 def replaced(text: str, replacements: Iterable[Replacement]) -> str:
@@ -110,6 +115,12 @@ def _run(lines: _Lines, rows: Sequence[Row]) -> Region:
     return Region("block", start, first.line, text, inline.mask(text))
 
 
+def _body(segment: Segment) -> str:
+    return _with_lf(segment.text.rstrip("\r\n"))
+
+
 def _with_lf(text: str) -> str:
     """`text` with LF for its line ends, position for position."""
+    if "\r" not in text:
+        return text
     return _LINE_END.sub(lambda end: " " * (len(end[0]) - 1) + "\n", text)

@@ -33,7 +33,8 @@ def shown(text: str) -> str:
 def id_problems(path: RelPath, topic: Topic) -> Iterator[Problem]:
     """Rule 1: a block has one id, in its form, at its end."""
     for block in topic.blocks:
-        carets = block.text.count("^") - block.text.count("[^")
+        # Nor is the caret of a citation or of a link's `#^…` ever the one of an id.
+        carets = block.text.count("^") - block.text.count("[^") - block.text.count("#^")
         if block.id is None or carets > 1:
             for line, rule, message in _id_faults(block, claims.id_marks(block)):
                 yield Problem(path, line, rule, message)

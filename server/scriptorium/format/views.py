@@ -103,7 +103,7 @@ def timeline(time: str, moments: Sequence[Moment], finer: Sequence[str]) -> str 
 
 def recent_events(events: Iterable[Event]) -> str:
     """`recent_events.jsonl`: one JSON object a line, in the order given (oldest first)."""
-    return "".join(f"{_json(_event(e))}\n" for e in events)
+    return "".join(_event_line(event) for event in events)
 
 
 def relations(found: Iterable[Relation]) -> str:
@@ -111,7 +111,7 @@ def relations(found: Iterable[Relation]) -> str:
     target.
     """
     every = set(found)
-    return relations_file(links(every), backlinks(every))
+    return relations_file(joined(links(every)), joined(backlinks(every)))
 
 
 def links(found: Iterable[Relation]) -> list[str]:
@@ -126,8 +126,15 @@ def backlinks(found: Iterable[Relation]) -> list[str]:
     return [_json({"to": _ref(r, 1), "from": _ref(r, 0)}) for r in ordered]
 
 
-def relations_file(forward: Sequence[str], backward: Sequence[str]) -> str:
-    """`relations.json` of lines that `links` and `backlinks` made, in their order."""
+def joined(lines: Iterable[str]) -> str:
+    """Lines that `links` or `backlinks` made, or several such texts, as one text, in their
+    order.
+    """
+    return ",\n".join(lines)
+
+
+def relations_file(forward: str, backward: str) -> str:
+    """`relations.json` of texts that `joined` made."""
     return f'{{\n"links": {_rows(forward)},\n"backlinks": {_rows(backward)}\n}}\n'
 
 
@@ -173,8 +180,9 @@ def _from_root(path: RelPath) -> str:
     return relative(RelPath("core.md"), path)
 
 
-def _event(event: Event) -> dict[str, str | tuple[str, ...] | None]:
-    return {
+@lru_cache(maxsize=4 * RECENT)  # most are in the file for many updates
+def _event_line(event: Event) -> str:
+    shown = {
         "id": event.block,
         "path": event.path,
         "headings": event.headings,
@@ -182,6 +190,7 @@ def _event(event: Event) -> dict[str, str | tuple[str, ...] | None]:
         "observed_at": event.observed_at,
         "text": event.text,
     }
+    return f"{_json(shown)}\n"
 
 
 def _ref(relation: Relation, end: int) -> str:
@@ -190,8 +199,8 @@ def _ref(relation: Relation, end: int) -> str:
     return f"{relation.target_path}#^{relation.target}"
 
 
-def _rows(lines: Sequence[str]) -> str:
-    return "[\n" + ",\n".join(lines) + "\n]" if lines else "[]"
+def _rows(lines: str) -> str:
+    return f"[\n{lines}\n]" if lines else "[]"
 
 
 def _json(value: object) -> str:

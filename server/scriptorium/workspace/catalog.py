@@ -19,7 +19,8 @@ from pathlib import Path
 from zlib import crc32
 
 from scriptorium.format.model import RelPath, Revision
-from scriptorium.workspace import catalog_file, scan
+from scriptorium.workspace import catalog_file
+from scriptorium.workspace.signatures import Signature
 
 _REVISIONS = 1000
 """How many revisions can be told apart in "what changed since"."""
@@ -33,7 +34,7 @@ class FileRow:
     sequence: int
     digest: str | None
     size: int
-    signature: scan.Signature
+    signature: Signature
     sound: bool
     facts: bytes
     """As `facts.encode` wrote it; empty when the file is gone."""
@@ -46,7 +47,7 @@ class ViewRow:
     path: RelPath
     sequence: int
     digest: str | None
-    signature: scan.Signature
+    signature: Signature
 
 
 class Catalog:
@@ -137,7 +138,7 @@ class Catalog:
         for path, sequence, digest, signature in rows:
             yield ViewRow(RelPath(path), sequence, digest, _read(signature))
 
-    def directories(self) -> dict[str, scan.Signature]:
+    def directories(self) -> dict[str, Signature]:
         rows = self._connection.execute("SELECT path, signature FROM directories")
         return {path: _read(signature) for path, signature in rows}
 
@@ -179,12 +180,12 @@ class Catalog:
             [(r.path, r.sequence, r.digest, _write(r.signature)) for r in rows],
         )
 
-    def put_signatures(self, signatures: Mapping[RelPath, scan.Signature]) -> None:
+    def put_signatures(self, signatures: Mapping[RelPath, Signature]) -> None:
         """The files are unchanged, and these are now the signatures by which that is known."""
         rows = [(_write(signature), path) for path, signature in signatures.items()]
         self._many("UPDATE files SET signature = ? WHERE path = ?", rows)
 
-    def put_directories(self, directories: Mapping[str, scan.Signature]) -> None:
+    def put_directories(self, directories: Mapping[str, Signature]) -> None:
         self._connection.execute("DELETE FROM directories")
         rows = [(path, _write(signature)) for path, signature in directories.items()]
         self._many("INSERT INTO directories VALUES (?, ?)", rows)
@@ -217,10 +218,10 @@ class Catalog:
         return str(row[0])
 
 
-def _write(signature: scan.Signature) -> str:
+def _write(signature: Signature) -> str:
     return " ".join(map(str, signature))
 
 
-def _read(text: str) -> scan.Signature:
+def _read(text: str) -> Signature:
     size, mtime, ctime, inode = map(int, text.split())
     return (size, mtime, ctime, inode)

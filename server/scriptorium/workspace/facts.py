@@ -39,6 +39,15 @@ class BlockFacts:
         """The times at which the block says something held, without `undated`."""
         return tuple(time for time, _ in self.moments if time != UNDATED)
 
+    @property
+    def latest(self) -> str:
+        """The last of its times; empty where it has none."""
+        latest = ""
+        for time, _ in self.moments:
+            if time > latest and time != UNDATED:
+                latest = time
+        return latest
+
 
 @dataclass(frozen=True, slots=True)
 class LinkFacts:

@@ -26,7 +26,7 @@ type Lookup = Callable[[RelPath], Facts | None]
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
-    """Over the files of one state; every other one is made from EMPTY by `changed`."""
+    """Over the files of one state: `built`, then `changed` from state to state."""
 
     blocks: Layered[str, Places]
     """Where the block of an id lives; more than one place is a breach that a person made."""
@@ -61,15 +61,19 @@ class Indexes:
         return _ranked(indexed, after, touched)
 
 
-EMPTY = Indexes(
-    blocks=Layered({}),
-    linkers=Layered({}),
-    sources=Layered({}),
-    citing=Layered({}),
-    calendar=Layered({}),
-    newest=Layered({}),
-    ranking=(),
-)
+def built(facts: Lookup, paths: Iterable[RelPath]) -> Indexes:
+    """The indexes over the files at `paths`: as one `changed` after the other would make them."""
+    ordered = sorted(paths)
+    indexed = Indexes(
+        blocks=_collected(_block_ids, facts, ordered),
+        linkers=_collected(_link_targets, facts, ordered),
+        sources=_collected(_source_ids, facts, ordered),
+        citing=_collected(_cited_ids, facts, ordered),
+        calendar=_collected(_times, facts, ordered),
+        newest=Layered({}),
+        ranking=(),
+    )
+    return _ranked(indexed, facts, ordered)
 
 
 def observed_at(indexes: Indexes, facts: Lookup, source: str) -> str | None:
@@ -92,10 +96,22 @@ def newness(
 ) -> Newness:
     """What decides how new the block is."""
     observed = last_observed(indexes, facts, block)
-    return (max(block.times, default=""), _instant(observed) if observed else "", path, ordinal)
+    return (block.latest, _instant(observed) if observed else "", path, ordinal)
 
 
 type _Keys = Callable[[Facts], Collection[str]]
+
+
+def _collected(keys: _Keys, facts: Lookup, ordered: Iterable[RelPath]) -> Layered[str, Places]:
+    """The index over files that come in order."""
+    index: dict[str, Places] = {}
+    for path in ordered:
+        held = facts(path)
+        alone = (path,)
+        for key in set(keys(held)) if held else ():
+            before = index.get(key)
+            index[key] = before + alone if before else alone
+    return Layered(index)
 
 
 def _moved(
@@ -178,7 +194,7 @@ def _ranked(indexes: Indexes, facts: Lookup, touched: Collection[RelPath]) -> In
 def _newest(indexes: Indexes, facts: Lookup, path: RelPath) -> Newness | None:
     held = facts(path)
     blocks = held.blocks if isinstance(held, TopicFacts) else ()
-    times = [max(block.times, default="") for block in blocks]
+    times = [block.latest for block in blocks]
     latest = max(times, default="")
     # Observations only decide between blocks of the same time, and are dear to look up.
     return max(

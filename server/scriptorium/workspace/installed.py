@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from scriptorium.errors import PathOutsideWorkspace
-from scriptorium.workspace import disk, install
+from scriptorium.workspace import disk, install, record
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.record import (
     Entry,
@@ -87,7 +87,7 @@ def settle(layout: Layout) -> None:
     journals = [one for one in present if one.boot]
     if not journals:
         return
-    paths = {entry.path for one in journals for entry in _read(one).entries}
+    paths = {path for one in journals for path in record.paths(disk.current.read(one.path) or b"")}
     _sync(layout, paths)
     last = present[-1].number
     marker = layout.installed / f"{last:08}"

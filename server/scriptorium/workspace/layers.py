@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scriptorium.errors import InternalError, InvalidArgument, ScriptoriumError
-from scriptorium.format.model import Revision
 from scriptorium.workspace.project import project_root, resolve_root
 from scriptorium.workspace.storage import advice
+
+if TYPE_CHECKING:  # a hook's ingest, which only needs a path, does without the model
+    from scriptorium.format.model import Revision
 
 __all__ = [
     "LayerSpec",
@@ -205,6 +208,8 @@ def own_revision(text: str, layer: str) -> Revision:
 
     Raises InvalidArgument for what is neither, and where the layer is not named.
     """
+    from scriptorium.format.model import Revision  # noqa: PLC0415
+
     if _REVISION.fullmatch(text):
         return Revision(text)
     parts: dict[str, Revision] = {}

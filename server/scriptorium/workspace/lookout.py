@@ -1,9 +1,10 @@
 """Finds which files are not as they were last read, and reads those.
 
-What is looked at each time, and why: every topic and the core, because people edit them in place
-and only a file's own stat tells; but of the sources, which the runtime alone writes, and by rename,
-just the directories, whose mtimes tell of files made, replaced and removed. A source that is edited
-in place is noticed when it is read, by `validate`, and in the next process.
+What is looked at each time, and why: every directory, whose mtime tells of files made, replaced and
+removed, and which is listed only when that has moved; and every topic and the core, because people
+edit them in place and only a file's own stat tells of that. Sources are written by the runtime
+alone, and by rename: one that is edited in place is noticed when it is read, by `validate`, and in
+the next process. A directory that holds something to be told of is listed each time.
 
 What cannot be read is never taken for deleted: it is no finding, but a fault, and is tried again.
 """
@@ -19,9 +20,22 @@ from scriptorium.format import paths
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import scan
 from scriptorium.workspace.facts import Facts, digest, extract
-from scriptorium.workspace.scan import UNLISTED, UNSETTLED, Scan, Signature
+from scriptorium.workspace.scan import Scan
+from scriptorium.workspace.signatures import (
+    UNLISTED,
+    UNSETTLED,
+    Signature,
+    Signatures,
+    settled,
+    signature,
+)
 
 CORE = RelPath("core.md")
+
+_CONFLICT_COPY = (
+    "this is what a person had written while an update was put in place over it. Take over what the"
+    " file without the ending should say, then delete this copy."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +65,12 @@ class Lookout:
         """Signatures of files that were read again and found unchanged."""
         self._root = root
         self._clock = clock
-        self._authored: dict[RelPath, Signature] = {}
-        self._sources: dict[RelPath, Signature] = {}
+        self._authored = Signatures()
+        self._sources = Signatures()
+        self._topics: dict[str, Signature] = {}
+        """The directories of topics as they were listed last."""
         self._directories: dict[str, Signature] = {}
+        """Those of sources."""
         self._doubtful: set[RelPath] = set()
         self._met: list[Problem] = []
 
@@ -67,9 +84,10 @@ class Lookout:
         self._root.stat()  # a workspace that is gone is not an empty one
         self._met = []
         now = self._clock()
-        authored = scan.scan(self._root, "topics", self._authored, {})
+        authored = scan.scan(self._root, "topics", self._authored, self._topics, in_place=True)
         gone = self._look_at_core(authored)
         authored.seen += len(gone)
+        authored.conflicts += filter(scan.is_conflict, scan.names(self._root, "."))
         sources = scan.scan(self._root, "sources", self._sources, self._directories)
         suspects = {**authored.changed, **sources.changed, **dict.fromkeys(self._doubtful)}
         gone += scan.gone(self._root, "topics", self._authored, authored)
@@ -77,13 +95,12 @@ class Lookout:
         findings: dict[RelPath, Found | None] = {}
         for path in suspects:
             self._read(path, now, known(path), findings)
+        unknown = [path for path in suspects if path not in self._signatures(path)]
+        self._topics = _listed(authored, unknown, now)
+        self._directories = _listed(sources, unknown, now)
         for path in gone:
             self.forget(path)
             findings[path] = None
-        self._directories = {
-            d: s if d in sources.kept else scan.settled(s, now)
-            for d, s in sources.directories.items()
-        }
         self._lay(overlay, known, findings)
         self._report(authored, sources)
         return findings
@@ -105,6 +122,10 @@ class Lookout:
         """There is no such file."""
         self._signatures(path).pop(path, None)
         self._doubtful.discard(path)
+        directory = path.rpartition("/")[0]
+        if directory in self._topics:
+            # Another process may have said so. Whether there is one again, only a listing tells.
+            self._topics[directory] = UNLISTED
 
     def directories(self) -> Mapping[str, Signature]:
         return self._directories
@@ -138,7 +159,7 @@ class Lookout:
 
     def _directory(self, directory: str) -> Signature:
         try:
-            return scan.signature((self._root / directory).lstat())
+            return signature((self._root / directory).lstat())
         except OSError:
             return UNLISTED
 
@@ -211,7 +232,7 @@ class Lookout:
             if (None if content is None else digest(content)) != known(path):
                 findings[path] = None if content is None else found(path, content)
 
-    def _signatures(self, path: RelPath) -> dict[RelPath, Signature]:
+    def _signatures(self, path: RelPath) -> Signatures:
         return self._sources if path.startswith("sources/") else self._authored
 
     def _meet(self, path: str, rule: str, message: str) -> None:
@@ -222,6 +243,24 @@ class Lookout:
             for path, what in looked.odd:
                 wanted = "file" if path.endswith(".md") else "directory"
                 self._meet(path, "not-a-file", f"{what} is not read: put a {wanted} there.")
+            for path in looked.conflicts:
+                self._meet(path, "conflict-copy", _CONFLICT_COPY)
             for path, reason in looked.unreadable:
                 self._meet(path, "unreadable", f"the directory cannot be read: {reason}")
         self.faults = tuple(sorted(self._met, key=lambda p: (p.path, p.line)))
+
+
+def _listed(found: Scan, unknown: list[RelPath], now: int) -> dict[str, Signature]:
+    """The directories that were looked into, each with the signature by which it need not be
+    listed again; UNLISTED where something in it is to be told of each time.
+    """
+    told = [*(path for path, _ in found.odd), *found.conflicts, *unknown]
+    troubled = {path.rpartition("/")[0] for path in told}
+    return {
+        directory: UNLISTED
+        if directory in troubled
+        else seen
+        if directory in found.kept
+        else settled(seen, now)
+        for directory, seen in found.directories.items()
+    }

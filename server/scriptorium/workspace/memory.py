@@ -16,7 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scriptorium.errors import ConcurrentUpdate, InternalError
@@ -67,6 +67,8 @@ class Workspace:
         self.layout = layout
         self.tracker = Tracker(layout.root, layout.cache, clock)
         self._mutex = threading.RLock()
+        self._within = threading.local()
+        """What this thread is reading."""
         self._parsed: OrderedDict[str, Topic] = OrderedDict()
         self._parsing = threading.Lock()
 
@@ -76,7 +78,8 @@ class Workspace:
 
     @staticmethod
     def open(root: Path, *, create: bool = True, ignore: bool = True) -> Workspace:
-        """The workspace at `root`; with `create` it is made where it is missing.
+        """The workspace at `root`, with what a kill or a power cut took of an update put back; with
+        `create` it is made where it is missing.
 
         `ignore` gives a new workspace a `.gitignore` of `*`. Raises OSError when it can be neither
         read nor made, FileNotFoundError when it is missing and not to be made.
@@ -86,6 +89,7 @@ class Workspace:
             layout = _made(layout, ignore=ignore)
         if not layout.root.is_dir():
             raise FileNotFoundError(2, "there is no workspace", str(root))
+        _mend(layout)
         return Workspace(layout)
 
     def close(self) -> None:
@@ -101,16 +105,20 @@ class Workspace:
         """What `work` makes of a snapshot, all of whose content is of one moment.
 
         When a file changes while `work` reads, it is called again with a new snapshot; after five
-        times, with one that gives what is there.
+        times, with one that gives what is there. A reading within a reading has the snapshot of the
+        outer one, which is the one to start over.
         """
+        outer: Snapshot | None = getattr(self._within, "snapshot", None)
+        if outer is not None:
+            return work(outer)
         for _ in range(_READINGS):
             try:
-                return work(self._snapshot(strict=True))
+                return self._read(work, self._snapshot(strict=True))
             except SnapshotMoved as moved:
                 if moved.path is not None:
                     with self._mutex:
                         self.tracker.doubt(RelPath(moved.path))
-        return work(self.snapshot())
+        return self._read(work, self.snapshot())
 
     @contextmanager
     def writing(self) -> Iterator[Snapshot]:
@@ -128,6 +136,13 @@ class Workspace:
         """The tracker, for this thread alone."""
         with self._mutex:
             yield self.tracker
+
+    def _read[T](self, work: Callable[[Snapshot], T], snapshot: Snapshot) -> T:
+        self._within.snapshot = snapshot
+        try:
+            return work(snapshot)
+        finally:
+            self._within.snapshot = None
 
     def _stand(self) -> None:
         """The root is there: taking the lock would make one without what `create` puts into it."""
@@ -204,6 +219,15 @@ class Workspace:
             while len(self._parsed) > _PARSES:
                 self._parsed.popitem(last=False)
         return topic
+
+
+def _mend(layout: Layout) -> None:
+    """What an update wrote is in place again, if a power cut took it and the disk allows."""
+    # Whoever holds the lock does it himself; and a disk that is read-only is read as it is.
+    with suppress(ConcurrentUpdate, InternalError):
+        if journal.interrupted(layout):
+            with journal.locked(layout, timeout=0):
+                journal.recover(layout)
 
 
 def _complete(layout: Layout) -> bool:

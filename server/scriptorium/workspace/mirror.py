@@ -8,7 +8,7 @@ a large workspace does not wait for the rest. Must not read files or the clock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from zlib import crc32
@@ -31,12 +31,14 @@ from scriptorium.workspace.indexes import Indexes, Places
 from scriptorium.workspace.persistent import Layered
 
 _BUCKETS = 256
+_SMALL = 200
+"""Blocks of a topic that are sooner gone through than sorted by their times."""
 
 
 class Entry:
     """One file as it was last read."""
 
-    __slots__ = ("_facts", "digest", "sequence", "size")
+    __slots__ = ("_by_time", "_facts", "_latest", "digest", "sequence", "size")
 
     def __init__(self, digest: str, size: int, facts: Facts | Stored, sequence: int) -> None:
         self.digest = digest
@@ -44,6 +46,8 @@ class Entry:
         self.sequence = sequence
         """The number of the change that brought this content; higher is later."""
         self._facts = facts
+        self._latest: tuple[str, ...] | None = None
+        self._by_time: dict[str, list[BlockFacts]] | None = None
 
     @property
     def facts(self) -> Facts:
@@ -51,6 +55,30 @@ class Entry:
         if isinstance(facts, Stored):
             self._facts = facts = decode(facts)
         return facts
+
+    @property
+    def latest(self) -> tuple[str, ...]:
+        """The last time of each block; empty where it has none."""
+        if self._latest is None:
+            facts = self.facts
+            blocks = facts.blocks if isinstance(facts, TopicFacts) else ()
+            self._latest = tuple(block.latest for block in blocks)
+        return self._latest
+
+    def blocks_at(self, time: str) -> Sequence[BlockFacts]:
+        """Every block that says something held at `time`, in order; of a small topic, all of
+        them.
+        """
+        facts = self.facts
+        blocks = facts.blocks if isinstance(facts, TopicFacts) else ()
+        if len(blocks) <= _SMALL:
+            return blocks
+        if self._by_time is None:
+            self._by_time = {}
+            for block in blocks:
+                for at in block.times:
+                    self._by_time.setdefault(at, []).append(block)
+        return self._by_time.get(time, ())
 
     @property
     def sound(self) -> bool:
@@ -139,7 +167,7 @@ class Mirror:
         effect.
         """
         if self._indexes is None:
-            self._indexes = indexes.EMPTY.changed(lambda _: None, self.facts, self.files)
+            self._indexes = indexes.built(self.facts, self.files)
         return self._indexes
 
     def facts(self, path: RelPath) -> Facts | None:
@@ -187,10 +215,10 @@ class Mirror:
         leading = self.indexes.ranking[-RECENT:]
         oldest = leading[0][0] if len(leading) == RECENT else ""
         order = sorted(
-            indexes.newness(self.indexes, self.facts, path, ordinal, block)
+            indexes.newness(self.indexes, self.facts, path, n, self.topic(path).blocks[n])
             for *_, path, _ in leading
-            for ordinal, block in enumerate(self.topic(path).blocks)
-            if max(block.times, default="") >= oldest
+            for n, latest in enumerate(self.files[path].latest)
+            if latest >= oldest
         )
         return [(path, self.topic(path).blocks[n]) for *_, path, n in order[-RECENT:]]
 

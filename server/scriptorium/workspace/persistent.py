@@ -6,7 +6,7 @@ copy of everything. `changed` gives the next mapping; the old one stays as it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from typing import overload
 
 _SMALLEST = 256
@@ -67,6 +67,27 @@ class Layered[K, V](Mapping[K, V]):
 
     def __len__(self) -> int:
         return self._size
+
+    def items(self) -> ItemsView[K, V]:
+        return _Items(self)
+
+    def pairs(self) -> Iterator[tuple[K, V]]:
+        """The items, without a look-up for each."""
+        over = self._over
+        if not over:
+            yield from self._base.items()
+            return
+        yield from (item for item in self._base.items() if item[0] not in over)
+        for key, value in over.items():
+            if value is not None:
+                yield key, value
+
+
+class _Items[K, V](ItemsView[K, V]):
+    _mapping: Layered[K, V]
+
+    def __iter__(self) -> Iterator[tuple[K, V]]:
+        return self._mapping.pairs()
 
 
 def _merged[K, V](base: dict[K, V], over: Mapping[K, V | None]) -> dict[K, V]:

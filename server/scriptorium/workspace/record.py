@@ -71,6 +71,17 @@ def encode(record: Record) -> bytes:
     return b"%s%s %s\n%s" % (_MAGIC, _VERSION, digest(body).encode("ascii"), body)
 
 
+def paths(data: bytes) -> list[str]:
+    """The files of a journal, whose contents are not looked at; none where it is unreadable."""
+    first, _, rest = data.partition(b"\n")
+    if not first.startswith(_MAGIC + _VERSION + b" "):
+        return []
+    try:
+        return [change["path"] for change in json.loads(rest[: rest.find(b"\n")])["changes"]]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
 def decode(data: bytes) -> Record:
     """The record that `encode` wrote. Raises TornJournalError and UnknownJournalError."""
     line, newline, body = data.partition(b"\n")

@@ -7,7 +7,9 @@ of them and an update touches a handful.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import chain
 
 from scriptorium.format import views
 from scriptorium.format.model import BlockId, RelPath
@@ -20,25 +22,22 @@ class Relations:
 
     def __init__(self) -> None:
         self._shown = EMPTY
-        self._links: dict[RelPath, list[str]] = {}
+        self._links: dict[RelPath, str] = {}
         """By the file that links."""
-        self._backlinks: dict[RelPath, list[str]] = {}
+        self._backlinks: dict[RelPath, str] = {}
         """By the file that is linked to."""
 
     def render(self, mirror: Mirror) -> str:
         """The view's text for the state."""
         before, self._shown = self._shown, mirror
         origins = concerned(before, mirror, _changed(before, mirror))
-        targets = {
-            link.target_path
-            for state in (before, mirror)
-            for path in origins
-            for link in relations_of(state, path)
-        }
+        found = cache(partial(relations_of, mirror))
+        links = [*chain.from_iterable(map(found, origins))]
+        links += chain.from_iterable(relations_of(before, path) for path in origins)
         for path in origins:
-            _keep(self._links, path, views.links(relations_of(mirror, path)))
-        for path in targets:
-            _keep(self._backlinks, path, views.backlinks(_relations_to(mirror, path)))
+            _keep(self._links, path, views.links(found(path)))
+        for path in {link.target_path for link in links}:
+            _keep(self._backlinks, path, views.backlinks(_relations_to(mirror, path, found)))
         return views.relations_file(_joined(self._links), _joined(self._backlinks))
 
 
@@ -63,10 +62,12 @@ def concerned(before: Mirror, after: Mirror, paths: Iterable[RelPath]) -> set[Re
     return found
 
 
-def _relations_to(mirror: Mirror, path: RelPath) -> Iterator[Relation]:
+def _relations_to(
+    mirror: Mirror, path: RelPath, found: Callable[[RelPath], set[Relation]]
+) -> Iterator[Relation]:
     origins = {p for block in mirror.topic(path).blocks for p in mirror.linkers(block.id)}
     for origin in origins:
-        yield from (r for r in relations_of(mirror, origin) if r.target_path == path)
+        yield from (r for r in found(origin) if r.target_path == path)
 
 
 def _changed(before: Mirror, after: Mirror) -> list[RelPath]:
@@ -76,12 +77,12 @@ def _changed(before: Mirror, after: Mirror) -> list[RelPath]:
     return changed + [path for path in known if path not in after.files]
 
 
-def _keep(lines: dict[RelPath, list[str]], path: RelPath, new: list[str]) -> None:
+def _keep(lines: dict[RelPath, str], path: RelPath, new: list[str]) -> None:
     if new:
-        lines[path] = new
+        lines[path] = views.joined(new)
     else:
         lines.pop(path, None)
 
 
-def _joined(lines: dict[RelPath, list[str]]) -> list[str]:
-    return [line for path in sorted(lines) for line in lines[path]]
+def _joined(lines: dict[RelPath, str]) -> str:
+    return views.joined(lines[path] for path in sorted(lines))

@@ -75,7 +75,7 @@ def render(mirror: Mirror, key: str, relations: Relations | None = None) -> str 
     moments = [
         Moment(path, block.id, block.headings, text)
         for path in mirror.indexes.calendar.get(key, ())
-        for block in mirror.topic(path).blocks
+        for block in mirror.files[path].blocks_at(key)
         for time, text in block.moments
         if time == key
     ]
@@ -89,12 +89,18 @@ def _periods(time: str) -> list[str]:
 
 def _finer(mirror: Mirror, key: str) -> list[str]:
     """The months of a year, or the days of a month, that have a view."""
+    return [time for time in _within(key) if _exists(mirror, time)]
+
+
+def _within(key: str) -> list[str]:
+    """The months of a year, or the days of a month."""
     count = {4: 12, 7: 31, 10: 0}[len(key)]
-    return [t for t in (f"{key}-{n:02}" for n in range(1, count + 1)) if _exists(mirror, t)]
+    return [f"{key}-{n:02}" for n in range(1, count + 1)]
 
 
 def _exists(mirror: Mirror, key: str) -> bool:
-    return key in mirror.indexes.calendar or bool(_finer(mirror, key))
+    calendar = mirror.indexes.calendar
+    return key in calendar or any(_exists(mirror, time) for time in _within(key))
 
 
 def _by_time(topic: TopicFacts) -> dict[str, list[tuple[str, ...]]]:

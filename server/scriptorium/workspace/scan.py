@@ -1,33 +1,29 @@
 """Finds out from the file system's own records which files may have changed; reads those that did.
 
-Owns `Signature`, by which an unchanged file is known without reading it, and the care that this
-needs: a file written within the clock's grain of our reading it could change again and look the
-same, so it gets no signature and is read again the next time (as Git does with racy index entries).
-
 Symlinks are never followed, only regular files are opened, hidden names are passed over in silence.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scriptorium.format.model import RelPath
+from scriptorium.workspace.signatures import (
+    UNLISTED,
+    UNSETTLED,
+    Signature,
+    Signatures,
+    settled,
+    signature,
+)
 
-type Signature = tuple[int, int, int, int]
-"""Size, mtime and ctime in nanoseconds, inode."""
-UNSETTLED: Signature = (-1, 0, 0, 0)
-"""Equal to no file's signature: read it again."""
-UNLISTED: Signature = (-2, 0, 0, 0)
-"""The signature of a directory whose files are not known."""
-
-_GRAIN_NS = 20_000_000
-"""Longer than a kernel tick, which is the grain of time stamps on the usual file systems."""
-_COARSE_GRAIN_NS = 2_000_000_000
-"""FAT and some network file systems keep whole (even) seconds."""
+_CONFLICT = re.compile(r".+\.conflict-\d{8}T\d{6}Z(?:-\d+)?")
 
 
 @dataclass(slots=True)
@@ -35,9 +31,9 @@ class Scan:
     """What a walk over a tree found."""
 
     changed: dict[RelPath, Signature] = field(default_factory=dict)
-    """The Markdown files that are not as known, among those in the directories that were listed."""
+    """The Markdown files that are not as known, among those that were looked at."""
     seen: int = 0
-    """How many of the known files there are, changed or not, in these directories."""
+    """How many of the known files there are, changed or not, among those that were looked at."""
     directories: dict[str, Signature] = field(default_factory=dict)
     """Every directory there is, listed or not."""
     kept: set[str] = field(default_factory=set)
@@ -46,29 +42,23 @@ class Scan:
     """(directory, reason): what lies below is unknown, which is not the same as gone."""
     odd: list[tuple[str, str]] = field(default_factory=list)
     """(path, what it is): names that look like memory and are no regular file."""
-
-
-def signature(status: os.stat_result) -> Signature:
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-
-
-def settled(found: Signature, now_ns: int) -> Signature:
-    """`found`, if a later change of the file cannot leave it the same; else UNSETTLED."""
-    size, mtime, ctime, _ = found
-    if size < 0:
-        return found
-    coarse = mtime % 1_000_000_000 == 0 and ctime % 1_000_000_000 == 0
-    grain = _COARSE_GRAIN_NS if coarse else _GRAIN_NS
-    return found if max(mtime, ctime) < now_ns - grain else UNSETTLED
+    conflicts: list[str] = field(default_factory=list)
+    """The copies that an installation kept of what a person had changed meanwhile."""
 
 
 def scan(
-    root: Path, top: str, known: Mapping[RelPath, Signature], unchanged: Mapping[str, Signature]
+    root: Path,
+    top: str,
+    known: Signatures,
+    unchanged: Mapping[str, Signature],
+    *,
+    in_place: bool = False,
 ) -> Scan:
     """The Markdown files below `top` that are not as `known`.
 
     Directories whose signature is as in `unchanged` are not listed: it tells of files made, renamed
-    and deleted there, not of edits in place.
+    and deleted there. Of edits in place it does not tell: with `in_place`, the known files of these
+    directories are looked at all the same.
     """
     found = Scan()
     base = str(root)
@@ -85,8 +75,10 @@ def scan(
             if unchanged.get(directory) == now:
                 found.kept.add(directory)
                 waiting += children.get(directory, ())
+                if in_place:
+                    _look_again(base, directory, known.within(directory), found)
             else:
-                waiting += _list(base, directory, known, found)
+                waiting += _list(base, directory, known.within(directory), found)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -95,11 +87,11 @@ def scan(
     return found
 
 
-def gone(root: Path, top: str, known: Mapping[RelPath, Signature], found: Scan) -> list[RelPath]:
+def gone(root: Path, top: str, known: Signatures, found: Scan) -> list[RelPath]:
     """The known files below `top` that are no longer there, after a scan has `found` the rest."""
     if found.seen == len(known) or (found.kept and found.kept == found.directories.keys()):
         return []
-    there = scan(root, top, {}, {})
+    there = scan(root, top, Signatures(), {})
     hidden = tuple(f"{directory}/" for directory, _ in there.unreadable)
     below = f"{top}/"
     return [
@@ -107,6 +99,11 @@ def gone(root: Path, top: str, known: Mapping[RelPath, Signature], found: Scan) 
         for path in known
         if path.startswith(below) and path not in there.changed and not path.startswith(hidden)
     ]
+
+
+def is_conflict(name: str) -> bool:
+    """Whether an installation gave the name to what was in its way."""
+    return _CONFLICT.fullmatch(name) is not None
 
 
 def look(root: Path, path: str) -> Signature | None:
@@ -176,13 +173,12 @@ def read(root: Path, path: str, now_ns: int) -> tuple[bytes, Signature] | None:
     return content, settled(after, now_ns) if whole else UNSETTLED
 
 
-def _list(base: str, directory: str, known: Mapping[RelPath, Signature], found: Scan) -> list[str]:
+def _list(base: str, directory: str, known: Mapping[str, Signature], found: Scan) -> list[str]:
     """Adds the directory's files to `found`; gives the directories in it."""
     below: list[str] = []
-    with os.scandir(f"{base}/{directory}") as entries:
+    with _opened(f"{base}/{directory}") as fd, os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
-            path = RelPath(f"{directory}/{name}")
             if name[0] == ".":
                 continue
             if name.endswith(".md"):
@@ -190,21 +186,49 @@ def _list(base: str, directory: str, known: Mapping[RelPath, Signature], found: 
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                # Written out: this runs for every file of memory, before each answer.
-                now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-                if known.get(path) == now:
+                now = signature(status)
+                if known.get(name) == now:
                     found.seen += 1
-                elif _is_new(path, status.st_mode, below, found):
-                    found.changed[path] = now
-                    found.seen += path in known
+                elif _is_new(f"{directory}/{name}", status.st_mode, below, found):
+                    found.changed[RelPath(f"{directory}/{name}")] = now
+                    found.seen += name in known
+            elif is_conflict(name):
+                found.conflicts.append(f"{directory}/{name}")
             elif entry.is_dir(follow_symlinks=False):
-                below.append(path)
+                below.append(f"{directory}/{name}")
             elif entry.is_symlink():
-                found.odd.append((path, "a symbolic link"))
+                found.odd.append((f"{directory}/{name}", "a symbolic link"))
     return below
 
 
-def _is_new(path: RelPath, mode: int, below: list[str], found: Scan) -> bool:
+def _look_again(base: str, directory: str, known: Mapping[str, Signature], found: Scan) -> None:
+    """Adds those of the directory's known files to `found` that were edited in place."""
+    if not known:
+        return
+    with _opened(f"{base}/{directory}") as fd:
+        for name, before in known.items():
+            try:
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # deleted in this moment: the directory will tell
+            found.seen += 1
+            # Written out: this runs for every file of memory, before each answer.
+            now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            if now != before:
+                found.changed[RelPath(f"{directory}/{name}")] = now
+
+
+@contextmanager
+def _opened(directory: str) -> Iterator[int]:
+    """A descriptor of the directory, which spares the kernel the way to each of its files."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _is_new(path: str, mode: int, below: list[str], found: Scan) -> bool:
     """Whether a name that ends in `.md` is a file, which is then not as it was known."""
     if stat.S_ISREG(mode):
         return True

@@ -188,7 +188,7 @@ def _conflict(
 ) -> ConcurrentUpdate:
     shown = "; ".join(f"{c.path} ({c.told})" for c in conflicts[:5])
     more = f"; and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
-    first = "`git add core.md topics`, `git commit -m Edits`, then " if edited else ""
+    first = "`git add -f core.md topics`, `git commit -m Edits`, then " if edited else ""
     listed: list[Json] = [
         {"path": c.path, "told": c.told, "lines": [list(span) for span in c.lines]}
         for c in conflicts

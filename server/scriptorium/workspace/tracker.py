@@ -21,7 +21,7 @@ from scriptorium.workspace.catalog import Catalog, FileRow, ViewRow
 from scriptorium.workspace.facts import Stored, encode
 from scriptorium.workspace.lookout import Findings, Found, Lookout
 from scriptorium.workspace.mirror import EMPTY, Entry, Gone, Mirror
-from scriptorium.workspace.scan import UNLISTED
+from scriptorium.workspace.signatures import UNLISTED
 from scriptorium.workspace.view_files import Known
 
 _NO_OVERLAY: Mapping[str, bytes | None] = {}
@@ -46,6 +46,7 @@ class Tracker:
         self._root = root
         self._clock = clock
         self._place = cache / "catalog.sqlite"
+        self._overlay = _NO_OVERLAY
         self._begin(Catalog.open(self._place))
 
     @property
@@ -59,6 +60,7 @@ class Tracker:
 
     def sync(self, overlay: Mapping[str, bytes | None] = _NO_OVERLAY) -> None:
         """The mirror is what the files say; where `overlay` has a path, what that says instead."""
+        self._overlay = overlay
         self._surviving(lambda: self._sync(overlay))
 
     def close(self) -> None:
@@ -121,13 +123,22 @@ class Tracker:
         try:
             work()
         except (sqlite3.Error, ValueError) as error:
-            self._catalog.close()
-            self._begin(Catalog.instead(self._place, error))
-            self._sync(_NO_OVERLAY)
+            try:
+                self._start_over(Catalog.instead(self._place, error))
+            except (sqlite3.Error, ValueError):
+                # A file anew is no help on a full disk.
+                self._start_over(Catalog.private())
+
+    def _start_over(self, catalog: Catalog) -> None:
+        self._catalog.close()
+        self._begin(catalog)
+        self._sync(self._overlay)
 
     def _load(self) -> None:
         self._absorb()
-        self._lookout.know_directories(self._catalog.directories())
+        self._directories = self._catalog.directories()
+        """As the catalog has them."""
+        self._lookout.know_directories(self._directories)
 
     def _sync(self, overlay: Mapping[str, bytes | None]) -> None:
         if self._catalog.replaced:
@@ -192,7 +203,10 @@ class Tracker:
     def _put(self, changes: Mapping[RelPath, Entry | Gone]) -> None:
         self._catalog.put_files(self._rows(changes))
         self._catalog.put_signatures(self._lookout.confirmed)
-        self._catalog.put_directories(self._lookout.directories())
+        directories = self._lookout.directories()
+        if directories != self._directories:
+            self._catalog.put_directories(directories)
+            self._directories = dict(directories)
         self._lookout.confirmed.clear()
 
     def _rows(self, changes: Mapping[RelPath, Entry | Gone]) -> Iterable[FileRow]:

@@ -20,9 +20,10 @@ from scriptorium.workspace.facts import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
 from scriptorium.workspace.relating import Relations
-from scriptorium.workspace.scan import Signature
+from scriptorium.workspace.signatures import Signature, Signatures
 
-LOOKS = 400
+LOOKS = 100
+"""How many of the views that should be as they were are looked at by an update."""
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Known:
     """The views as they were last installed, or found to be right."""
 
     digests: dict[RelPath, str] = field(default_factory=dict)
-    signatures: dict[RelPath, Signature] = field(default_factory=dict)
+    signatures: Signatures = field(default_factory=Signatures)
     relations: Relations = field(default_factory=Relations)
     _turn: list[RelPath] | None = None
     """The views that are still to be looked at in this turn; None: all, and the directories too."""
