@@ -344,6 +344,25 @@ def test_the_hook_s_ingest_holds_a_turn_until_there_is_enough(
     assert "I have moved to Pudong." in run("ingest", "--dry-run", "--force").stdout
 
 
+@pytest.mark.parametrize("by", ["flag", "setting"])
+def test_codex_is_run_from_the_place_that_is_named(
+    run: Run, environment: dict[str, str], tmp_path: Path, by: str
+) -> None:
+    program = tmp_path / "my-codex"
+    program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/was-run'\nexit 1\n")
+    program.chmod(0o700)
+    flags = ["--codex-cli", str(program)]
+    if by == "setting":
+        folder = Path(environment["HOME"]) / ".scriptorium"
+        folder.mkdir()
+        (folder / "config.yaml").write_text(f"ingest:\n  codex_cli: {program}\n")
+        flags = []
+    transcript = str(_transcript(tmp_path))
+    done = run("ingest", "--transcript", transcript, "--force", "--agent", "codex", *flags)
+    assert done.returncode == 1, "this codex writes nothing"
+    assert (tmp_path / "was-run").exists()
+
+
 def test_backfill_reads_each_transcript_once(run: Run, tmp_path: Path) -> None:
     _transcript(tmp_path)
     first = json.loads(run("ingest", "--backfill", str(tmp_path), "--json").stdout)

@@ -29,6 +29,7 @@ ingest:
   token_threshold: 8000
   agent: codex
   claude_cli: /opt/claude
+  codex_cli: /opt/codex
 """
 
 
@@ -57,6 +58,7 @@ def test_every_setting_is_read(file: Path) -> None:
             token_threshold=8000,
             agent="codex",
             claude_cli="/opt/claude",
+            codex_cli="/opt/codex",
         ),
     )
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import itertools
+import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,3 +152,60 @@ def test_every_rule_of_the_contract_is_in_the_format_page(root: Path) -> None:
     documented = set(re.findall(r"`((?:[a-z]+-)+[a-z]+)`", text))
     assert named, "the rules are named where this test looks for them"
     assert named <= documented, named - documented
+
+
+# --- figures
+
+
+@pytest.fixture
+def report(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that writes what the benchmarks found."""
+    monkeypatch.syspath_prepend(root / "benchmarks")
+    return importlib.import_module("report")
+
+
+def test_the_figures_in_the_readme_are_those_of_the_results(root: Path, report: Any) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert text.count(report.BEGIN) == text.count(report.END) == 1
+    between = text.partition(report.BEGIN)[2].partition(report.END)[0]
+    assert between.strip() == report.section(report.load()).strip()
+
+
+def test_the_page_and_the_plots_are_those_of_the_results(report: Any) -> None:
+    assert report.PAGE.read_text(encoding="utf-8") == report.page(report.load())
+    drawn = {file.stem: file.read_text(encoding="utf-8") for file in report.PLOTS.glob("*.svg")}
+    assert drawn == dict(report.plots(report.load()))
+
+
+def test_the_results_are_of_a_whole_run(report: Any) -> None:
+    results = report.load()
+    assert results["made"]["quick"] is False
+    assert all(results[part] for part in ("start", "hooks", "beside", "search", "tools"))
+    assert [row["name"] for row in results["beside"]][1:] == [
+        "@modelcontextprotocol/server-memory",
+        "smriti-mcp",
+    ]
+
+
+def test_the_results_hold_figures_and_no_text_of_the_data(report: Any) -> None:
+    def texts(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from (text for each in value.values() for text in texts(each))
+        elif isinstance(value, list):
+            yield from (text for each in value for text in texts(each))
+        elif isinstance(value, str):
+            yield value
+
+    said = list(texts(report.load()))
+    assert said
+    assert [text for text in said if len(text.split()) > 4 or "/home" in text] == []
+
+
+def test_a_peer_that_cannot_be_had_is_told_with_the_reason(report: Any) -> None:
+    results = copy.deepcopy(dict(report.load()))
+    reason = "npm is not installed"
+    results["beside"][1] |= {"sizes": [], "start_s": None, "start_mb": None, "reason": reason}
+    assert reason in report.page(results)
+    cells = {row[2] for row in report.beside(results)[1:]}
+    assert cells == {report.NONE}
+    assert json.dumps(dict(report.plots(results)))

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
 
+from scriptorium.capture import pending
+from scriptorium.capture.conversation import Message
+from scriptorium.capture.pool import Waiting
+from scriptorium.workspace import record
+from scriptorium.workspace.layout import Layout
+
 from .conftest import Remembered
+from .endpoint import endpoint
 
 type Report = Callable[..., dict[str, Any]]
+PLUGIN = "scriptorium@scriptorium"
+SERVER = "plugin:scriptorium:scriptorium"
 
 
 @pytest.fixture
@@ -188,3 +201,233 @@ def test_client_settings_that_cannot_be_understood_are_left_alone(
         file.parent.mkdir(exist_ok=True)
         file.write_text(content)
     assert report()["ok"] is True
+
+
+# --- the table of planted faults
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A home, a memory in it, and the environment that doctor is given."""
+
+    home: Path
+    root: Path
+    environ: dict[str, str]
+    held: ExitStack
+    """What a fault holds while doctor looks."""
+
+    def write(self, place: str, text: str) -> Path:
+        file = self.home / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def settings(self, text: str) -> None:
+        self.write(".scriptorium/config.yaml", text)
+
+    def program(self, name: str) -> None:
+        """A client's program on PATH: doctor looks for it, and must not run it."""
+        file = self.write(f"bin/{name}", '#!/bin/sh\necho ran >>"$HOME/ran"\nexit 1\n')
+        file.chmod(0o755)
+
+
+def _launcher_failed(machine: Machine) -> None:
+    machine.write(".scriptorium/env/last-error.txt", "the package index cannot be reached")
+
+
+def _environment_half_built(machine: Machine) -> None:
+    machine.write(".scriptorium/env/start/123-456", "abcdef0123456789\n")
+    machine.write(".scriptorium/env/abcdef0123456789/bin/python", "")  # and no .ready
+
+
+def _settings_mistaken(machine: Machine) -> None:
+    machine.settings("git_commit: auto\nembeding: {}\n")
+
+
+def _protected(machine: Machine) -> None:
+    folder = machine.root / "topics"
+    folder.chmod(0o500)
+    machine.held.callback(folder.chmod, 0o700)
+
+
+def _topic_broken(machine: Machine) -> None:
+    (machine.root / "topics" / "work.md").write_text("# Work\n\nA mill. ^mill\n")
+
+
+def _source_lost(machine: Machine) -> None:
+    shutil.rmtree(machine.root / "sources")
+
+
+def _update_interrupted(machine: Machine) -> None:
+    layout = Layout.of(machine.root)
+    layout.journal.write_bytes(record.encode(record.Record("boot", ())))
+
+
+def _lock_held(machine: Machine) -> None:
+    machine.held.enter_context(FileLock(machine.root / ".scriptorium" / "write.lock"))
+
+
+def _catalog_damaged(machine: Machine) -> None:
+    (machine.root / ".scriptorium" / "cache" / "catalog.sqlite").write_bytes(b"garbage" * 9)
+
+
+def _merge_in_progress(machine: Machine) -> None:
+    subprocess.run(["git", "init", "-q", str(machine.root)], check=True)
+    (machine.root / ".git" / "MERGE_HEAD").touch()
+
+
+def _set_aside(machine: Machine) -> None:
+    now = datetime(2026, 8, 9, tzinfo=UTC)
+    said = Message("claude-code", "s1", "m1", "user", "hello", now.isoformat(), "/home/dev")
+    pending.set_aside(Layout.of(machine.root), [Waiting(said, 2, now)])
+
+
+def _no_writer(machine: Machine) -> None:
+    machine.environ["PATH"] = str(machine.home / "bin")
+
+
+def _not_logged_in(machine: Machine) -> None:
+    machine.program("claude")
+
+
+def _codex_not_logged_in(machine: Machine) -> None:
+    machine.program("codex")
+
+
+def _no_endpoint(machine: Machine) -> None:
+    machine.settings("embedding: {url: 'http://127.0.0.1:9', model: m}\n")
+
+
+def _no_model(machine: Machine) -> None:
+    url = machine.held.enter_context(endpoint("other", 3))
+    machine.settings(f"embedding: {{url: '{url}', model: nomic-embed-text}}\n")
+
+
+def _server_disabled(machine: Machine) -> None:
+    projects = {"/home/dev/mill": {"disabledMcpServers": [SERVER]}}
+    machine.write(".claude/settings.json", "{}")
+    machine.write(".claude.json", json.dumps({"projects": projects}))
+
+
+def _plugin_disabled(machine: Machine) -> None:
+    machine.write(".claude/settings.json", json.dumps({"enabledPlugins": {PLUGIN: False}}))
+
+
+def _transcripts_deleted(machine: Machine) -> None:
+    machine.write(".claude/settings.json", json.dumps({"cleanupPeriodDays": 3}))
+
+
+def _hooks_untrusted(machine: Machine) -> None:
+    machine.write(".codex/config.toml", f'[plugins."{PLUGIN}"]\nenabled = true\n')
+
+
+@pytest.fixture
+def machine(environment: dict[str, str], residence: Remembered) -> Iterator[Machine]:
+    """A machine where nothing is wrong, but that there is no client."""
+    home = Path(environment["HOME"])
+    (home / "bin").mkdir()
+    for name in ("git", "sh"):
+        (home / "bin" / name).symlink_to(shutil.which(name) or "")
+    environ = {**environment, "PATH": str(home / "bin")}
+    with ExitStack() as held:
+        yield Machine(home, residence.root, environ, held)
+
+
+@pytest.mark.parametrize(
+    ("plant", "level", "told", "mend"),
+    [
+        (_launcher_failed, "warning", "package index", "last-error.txt"),
+        (_environment_half_built, "warning", "abcdef0123456789", "rm '"),
+        (_settings_mistaken, "warning", "config.yaml:2", "edit "),
+        (_protected, "broken|warning", "/topics ", "chmod u+rwx '"),
+        (_topic_broken, "warning", "topics/work.md:3", "edit "),
+        (_source_lost, "warning", "residence.md", "edit "),
+        (_update_interrupted, "note", "interrupted update", "the next update"),
+        (_lock_held, "warning", "another process is writing", "end that process"),
+        (_catalog_damaged, "note", "catalog is damaged", "rm '"),
+        (_merge_in_progress, "warning", "middle of a merge", "git -C '"),
+        (_set_aside, "warning", "1 messages are set aside", "scriptorium ingest --retry"),
+        (_no_writer, "warning", "neither claude nor codex", "ingest.claude_cli"),
+        (_not_logged_in, "warning", "Claude Code seems not to be logged in", "/login"),
+        (_codex_not_logged_in, "warning", "Codex seems not to be logged in", "codex login"),
+        (_no_endpoint, "broken", "embeddings: ", "embedding"),
+        (_no_model, "broken", "no model nomic-embed-text", "ollama pull nomic-embed-text"),
+        (_server_disabled, "note", "server is off in /home/dev/mill", "disabledMcpServers"),
+        (_plugin_disabled, "warning", "plugin is disabled", f"claude plugin enable {PLUGIN}"),
+        (_transcripts_deleted, "note", "after 3 days", "cleanupPeriodDays"),
+        (_hooks_untrusted, "warning", "not trusted yet", "/hooks"),
+    ],
+    ids=lambda value: value.__name__.lstrip("_") if callable(value) else None,
+)
+def test_a_planted_fault_is_found_with_what_mends_it(
+    report: Report,
+    machine: Machine,
+    plant: Callable[[Machine], None],
+    level: str,
+    told: str,
+    mend: str,
+) -> None:
+    plant(machine)
+    found = report("--workspace", str(machine.root), **machine.environ)
+    hits = [finding for finding in found["findings"] if told in finding["message"]]
+    assert len(hits) == 1, found["findings"]
+    assert hits[0]["level"] in level.split("|")
+    assert mend in hits[0]["mend"]
+    assert not (machine.home / "ran").exists()  # no client was run
+
+
+def test_on_a_machine_without_a_planted_fault_only_the_missing_client_is_found(
+    report: Report, machine: Machine
+) -> None:
+    found = report("--workspace", str(machine.root), **machine.environ)
+    wrong = [f["message"] for f in found["findings"] if f["level"] in ("warning", "broken")]
+    assert wrong == ["neither claude nor codex is found: capture cannot write"]
+
+
+@pytest.mark.parametrize(
+    ("client", "place", "text"),
+    [
+        ("claude", ".claude/.credentials.json", "{}"),
+        ("claude", ".claude/settings.json", '{"apiKeyHelper": "key"}'),
+        ("claude", ".claude.json", '{"oauthAccount": {}}'),
+        ("codex", ".codex/auth.json", "{}"),
+        ("codex", ".codex/config.toml", 'model_provider = "own"'),
+        ("codex", ".codex/config.toml", 'cli_auth_credentials_store = "keyring"'),
+    ],
+)
+def test_a_login_is_seen_without_asking_the_client(
+    report: Report, machine: Machine, client: str, place: str, text: str
+) -> None:
+    machine.program(client)
+    machine.write(place, text)
+    found = report("--workspace", str(machine.root), **machine.environ)
+    assert "logged in: capture" not in _messages(found, "warning")
+    assert not (machine.home / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("client", "variable"), [("claude", "ANTHROPIC_API_KEY"), ("codex", "OPENAI_API_KEY")]
+)
+def test_a_login_in_the_environment_is_named_and_not_shown(
+    report: Report, machine: Machine, client: str, variable: str
+) -> None:
+    machine.program(client)
+    machine.environ[variable] = "hidden-value"
+    found = report("--workspace", str(machine.root), **machine.environ)
+    assert variable in _messages(found, "ok")
+    assert "hidden-value" not in json.dumps(found)
+
+
+def test_trusted_hooks_of_codex_are_no_fault(report: Report, machine: Machine) -> None:
+    state = f'[hooks.state."{PLUGIN}:stop"]\ntrusted_hash = "1"\n'
+    machine.write(".codex/config.toml", f'[plugins."{PLUGIN}"]\nenabled = true\n{state}')
+    found = report("--workspace", str(machine.root), **machine.environ)
+    assert "trusted" not in _messages(found, "warning")
+    assert "trusted" in _messages(found, "note")
+
+
+def test_the_length_of_a_vector_is_told(report: Report, machine: Machine) -> None:
+    with endpoint("small", 5) as url:
+        machine.settings(f"embedding: {{url: '{url}', model: small}}\n")
+        found = report("--workspace", str(machine.root), **machine.environ)
+    assert f"embeddings of 5 numbers from small at {url}" in _messages(found, "ok")

@@ -217,6 +217,13 @@ def test_a_bare_path_in_several_layers_is_refused_with_the_choices(layered: Laye
     assert both.ok("memory_read", path="global:core.md")["path"] == "global:core.md"
 
 
+@pytest.mark.parametrize("path", ["global:../x.md", "global:topics/bad.md"])
+def test_a_refusal_names_the_path_with_its_layer(layered: Layered, path: str) -> None:
+    both = layered("project", "global")
+    (both.memory.workspace("global").root / "topics" / "bad.md").write_bytes(b"\xff\xfe")
+    assert both.refused("memory_read", path=path)["path"] == path
+
+
 def test_a_path_of_a_layer_that_does_not_exist_is_refused(layered: Layered) -> None:
     error = layered("project", "global").refused("memory_read", path="other:core.md")
     assert error["code"] == "INVALID_ARGUMENT"

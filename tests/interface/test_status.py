@@ -81,6 +81,8 @@ def test_the_only_workspace_missing_is_told_by_status_and_refused_elsewhere(
         "memory_read": {"path": "core.md"},
         "memory_grep": {"query": "x"},
         "memory_search": {"query": "x"},
-        "memory_update": {"base_revision": "0" * 32, "patch": "x"},
+        "memory_update": {"base_revision": alone.revision, "patch": "x"},
     }.items():
-        assert alone.refused(tool, **given)["code"] == "INTERNAL_ERROR"
+        error = alone.refused(tool, **given)
+        assert error["code"] == "INTERNAL_ERROR"
+        assert "Not a directory" in error["message"]

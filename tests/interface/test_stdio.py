@@ -159,6 +159,33 @@ def test_the_end_of_input_ends_the_server_quietly(server: Server) -> None:
     assert server.process.wait(timeout=LIMIT) == 0
 
 
+def test_what_was_asked_before_the_end_of_input_is_answered(server: Server) -> None:
+    calls = [("memory_status", {}), ("memory_grep", {"query": "a|b", "literal": False})]
+    asked = {
+        server.send("tools/call", {"name": name, "arguments": given}) for name, given in calls * 3
+    } | {server.send("tools/list")}
+    assert server.process.stdin
+    assert server.process.stdout
+    server.process.stdin.close()
+    answers = [json.loads(line) for line in server.process.stdout]
+    assert {answer["id"] for answer in answers if "result" in answer} == asked
+    assert server.process.wait(timeout=LIMIT) == 0
+
+
+def test_what_the_client_cancelled_is_not_waited_for(server: Server, tmp_path: Path) -> None:
+    assert server.call("memory_status")["ok"]
+    (tmp_path / "memory" / "core.md").write_text("a" * 40 + "!\n")
+    endless = {"name": "memory_grep", "arguments": {"query": "(a+)+$", "literal": False}}
+    number = server.send("tools/call", endless)
+    cancel = {"method": "notifications/cancelled", "params": {"requestId": number}}
+    server.write(json.dumps({"jsonrpc": "2.0", **cancel}))
+    assert server.process.stdin
+    assert server.process.stdout
+    server.process.stdin.close()
+    assert server.process.stdout.read() == ""
+    assert server.process.wait(timeout=LIMIT) == 0
+
+
 def test_a_write_in_flight_at_the_end_of_input_is_finished(server: Server, tmp_path: Path) -> None:
     arguments = {
         "base_revision": server.revision,

@@ -16,13 +16,13 @@ import pytest
 
 from scriptorium.capture import archived, pending
 from scriptorium.capture.conversation import Message
-from scriptorium.search import arrays, context
+from scriptorium.search import arrays, compact, context
 from scriptorium.search.arrays import Stored
 from scriptorium.search.follower import Follower
 from scriptorium.workspace import journal
 from scriptorium.workspace.memory import Workspace
 
-from .conftest import MOVE, Remembered, creation, topic
+from .conftest import MOVE, Layered, Remembered, creation, topic
 
 PATH = "topics/personal/residence.md"
 
@@ -184,7 +184,7 @@ def test_on_a_terminal_it_asks(
     assert (residence.root / PATH).exists() is not forgotten
 
 
-def wait(root: Path, *texts: str) -> None:
+def wait(root: Path, *texts: str) -> list[Message]:
     """Messages that wait to be written."""
     messages = [
         Message("claude-code", "session", f"m{n}", "user", text, None, None)
@@ -192,6 +192,7 @@ def wait(root: Path, *texts: str) -> None:
     ]
     layout = Workspace.open(root).layout
     assert pending.add(layout, messages, datetime(2026, 8, 9, tzinfo=UTC)) == len(texts)
+    return messages
 
 
 def test_no_file_below_the_workspace_holds_the_text_afterwards(
@@ -203,13 +204,10 @@ def test_no_file_below_the_workspace_holds_the_text_afterwards(
         {**MOVE, "content": "My cat is called Mimi; she likes Pudong."},
     )
     (root / "core.md").write_text("# Core memory\n\n- Lives in Pudong.\n- Has a cat.\n")
-    wait(root, "Pudong is far away.", "Mimi is asleep.")
-    residence.ok("memory_search", query="pudong")
+    gone, stays = wait(root, "Pudong is far away.", "Mimi is asleep.")
     workspace = Workspace.open(root)
-    follower = Follower(workspace)
-    follower.current()
-    follower.settle()
-    assert holding(root, b"pudong")
+    compact.store(workspace.layout, compact.compacted(Follower(workspace).current()))
+    assert ".scriptorium/cache/search.arrays" in holding(root, b"pudong")
     done = run("forget", "--match", "PUDONG", "--yes", "--workspace", str(root))
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -218,8 +216,11 @@ def test_no_file_below_the_workspace_holds_the_text_afterwards(
     assert run("search", "pudong", "--workspace", str(root)).returncode == 1
     assert "pudong" not in run("search", "cat", "--workspace", str(root)).stdout.lower()
     waiting = pending.load(workspace.layout).waiting
-    assert [w.message.text for w in waiting] == ["Mimi is asleep."]
-    assert len(archived.load(workspace.layout)) == 1, "its transcript does not bring it back"
+    assert [w.message for w in waiting] == [stays]
+    marks = archived.load(workspace.layout)
+    marked = {key: archived.mark(key) in marks for key in (*gone.keys, *stays.keys)}
+    expected = dict.fromkeys(gone.keys, True) | dict.fromkeys(stays.keys, False)
+    assert marked == expected, "its transcript does not bring it back"
 
 
 def test_a_chinese_text_is_forgotten_in_caches_that_escape_it(
@@ -247,6 +248,7 @@ def test_of_the_vectors_those_of_the_forgotten_go(run: Run, residence: Remembere
     follower = Follower(workspace)
     keys = context.keys(follower.current())
     follower.settle()
+    keys = keys[np.argsort(keys[:, 0])]
     table = {"keys": keys, "vectors": np.ones((len(keys), 3), np.float32)}
     name = "vectors-abc-3.arrays"
     packed = arrays.pack(Stored({"format": "1"}, {}, table))
@@ -280,6 +282,61 @@ def test_what_git_keeps_is_said_with_the_command_that_rewrites_it(
     assert git(root, "status", "--porcelain") == ""
     found = subprocess.run(["git", "grep", "-iq", "pudong", "HEAD"], cwd=root, check=False)
     assert found.returncode == 1
+
+
+@pytest.fixture
+def both(layered: Layered) -> Remembered:
+    """Two layers: the second alone has a cat, both have Pudong."""
+    made = layered("project", "global")
+    text = topic("residence", "The user moved to Pudong.")
+    for name in ("project", "global"):
+        made.update(creation(PATH, text), MOVE, layer=name)
+    pets = creation("topics/pets.md", topic("pets", "The user has a cat."))
+    made.update(pets, {**MOVE, "content": "My cat is called Mimi."}, layer="global")
+    return made
+
+
+def flags(memory: Remembered) -> list[str]:
+    """The flags that serve its layers."""
+    opened = memory.memory.layers.opened.items()
+    return [part for name, it in opened for part in ("--workspace", f"{name}={it.root}")]
+
+
+@pytest.mark.parametrize("by", ["block", "text"])
+def test_what_one_of_several_layers_holds_is_forgotten_there(
+    run: Run, both: Remembered, by: str
+) -> None:
+    path = "topics/pets.md"
+    root = both.memory.workspace("global").root
+    found = re.search(r" \^([0-9a-f]{8})$", (root / path).read_text(), re.MULTILINE)
+    assert found
+    what = [found[1]] if by == "block" else ["--match", "Mimi"]
+    done = run("forget", *what, "--yes", "--json", *flags(both))
+    assert (done.returncode, json.loads(done.stdout)["layer"]) == (0, "global")
+    assert holding(root, b"Mimi") == []
+    assert both.ok("memory_read", path=f"project:{PATH}")["mode"] == "file"
+
+
+def test_what_several_layers_hold_is_forgotten_in_the_one_that_is_named(
+    run: Run, both: Remembered
+) -> None:
+    done = run("forget", "--match", "Pudong", "--yes", *flags(both))
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    done = run("forget", "--match", "Pudong", "--yes", "--layer", "global", *flags(both))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert holding(both.memory.workspace("global").root, b"pudong") == []
+    assert holding(both.memory.workspace("project").root, b"pudong") != []
+
+
+@pytest.mark.parametrize(
+    ("what", "code"), [(["00000000"], 2), (["--match", "zzz"], 1), (["x", "--layer", "none"], 2)]
+)
+def test_what_no_layer_holds_changes_none(
+    run: Run, both: Remembered, what: list[str], code: int
+) -> None:
+    before = both.revision
+    assert run("forget", *what, "--yes", *flags(both)).returncode == code
+    assert both.revision == before
 
 
 def test_what_nothing_holds_exits_one(run: Run, residence: Remembered) -> None:

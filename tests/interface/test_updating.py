@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -169,6 +170,29 @@ def test_a_failed_commit_tells_that_memory_is_written(layered: Layered) -> None:
     assert details["layer"] == "project"
     assert "project:topics/a.md" in details["changed_files"]
     assert both.ok("memory_read", path="project:topics/a.md")["mode"] == "file"
+
+
+def test_every_path_of_a_refusal_is_qualified_by_its_layer(layered: Layered) -> None:
+    both = layered("project", "global")
+
+    def refused(patch: str, base: str) -> dict[str, Any]:
+        return both.refused(
+            "memory_update", base_revision=base, patch=patch, sources=[MOVE], layer="global"
+        )
+
+    stale = both.revision
+    both.update(creation("topics/a.md", topic("a", "One.")), MOVE, layer="global")
+    error = refused(creation("topics/b.md", topic("b", "Two.")), stale)
+    changed = error["details"]["changed_files"]
+    assert "global:topics/a.md" in changed
+    assert all(path.startswith("global:") for path in changed)
+    for patch, records in {
+        creation("topics/b.md", "# B\n\nNo id.\n"): "problems",
+        creation("topics/a.md", "# A\n"): "conflicts",
+    }.items():
+        error = refused(patch, both.revision)
+        assert {record["path"] for record in error["details"][records]} == {error["path"]}
+        assert error["path"].startswith("global:topics/")
 
 
 def test_an_update_is_committed_where_the_workspace_is_a_repository(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from workspaces import opened
-
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .workspaces import opened
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ import random
 import sys
 
 import pytest
-from workspaces import block, write_thread, write_topic
 
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .workspaces import block, write_thread, write_topic
 
 QUERIES = int(os.environ.get("SCRIPTORIUM_QUERIES", "300"))
 

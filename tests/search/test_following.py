@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from workspaces import block, opened, write_thread, write_topic
 
 from scriptorium.search import collection, compact, follower
 from scriptorium.search.collection import Collection
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .workspaces import block, opened, write_thread, write_topic
 
 WORDS = ("tea", "milk", "Pudong", "上海", "parse_topic", "running", "garden", "2026-08")
 

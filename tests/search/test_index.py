@@ -6,13 +6,14 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
-from workspaces import Fact, block, opened, write_thread, write_topic
 
 from scriptorium.errors import EmbeddingUnavailable, InvalidArgument
 from scriptorium.format import sources
 from scriptorium.search.index import Index
 from scriptorium.workspace import journal
 from scriptorium.workspace.memory import Workspace
+
+from .workspaces import Fact, block, opened, write_thread, write_topic
 
 
 def found(index: Index, query: str, **arguments: object) -> list[str]:
@@ -137,8 +138,7 @@ def test_the_newer_of_equal_hits_comes_first(workspace: Workspace, index: Index)
     times = {"old": "2019", "new": "2026-08-03", "mid": "2024-05", "none": "undated"}
     for name, time in times.items():
         write_topic(workspace, f"topics/{name}.md", "Tea", [block(name, text, time)])
-    hits = index.search("drinks").hits
-    assert len({round(hit.score, 6) for hit in hits}) <= len(hits)
+    assert found(index, "drinks") == ["new", "mid", "old", "none"]
     write_thread(workspace, "a", ["the xylophone"], ["2026-08-03T09:00:00+00:00"])
     write_thread(workspace, "b", ["the xylophone"], ["2026-08-03T10:00:00+00:00"])
     write_thread(workspace, "c", ["the xylophone"], ["2026-08-03T09:30:00+00:00"])
@@ -176,7 +176,7 @@ def test_a_block_is_kept_by_a_matching_claim_in_the_window_only(
     claims = [("The office is in Pudong.", "2020"), ("The desk is new.", "2026")]
     write_topic(workspace, "topics/a.md", "A", [Fact("b1", claims)])
     assert found(index, "desk", date_from="2026") == ["b1"]
-    assert found(index, "desk", date_to="2021") in ([], ["b1"])
+    assert found(index, "desk", date_to="2021") == []
     assert found(index, "zebra desk", date_from="2022", date_to="2023") == []
 
 
@@ -232,7 +232,7 @@ def test_hand_edits_are_seen_by_the_next_search(workspace: Workspace, index: Ind
     assert found(index, "tea") == ["b1"]
     write_topic(workspace, "topics/a.md", "A", [block("b1", "milk"), block("b2", "coffee")])
     assert found(index, "tea") == []
-    assert found(index, "milk coffee") == ["b1", "b2"] or found(index, "milk") == ["b1"]
+    assert sorted(found(index, "milk coffee")) == ["b1", "b2"]
     (workspace.root / "topics/a.md").rename(workspace.root / "topics/b.md")
     assert [hit.path for hit in index.search("milk").hits] == ["topics/b.md"]
     (workspace.root / "topics/b.md").unlink()

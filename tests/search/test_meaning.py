@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from endpoints import Server, serving
-from workspaces import Fact, block, opened, write_thread, write_topic
 
 from scriptorium.errors import EmbeddingUnavailable
 from scriptorium.search import embedding, vectors
 from scriptorium.search.hybrid import Ranks, fused
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .endpoints import Server, serving
+from .workspaces import Fact, block, opened, write_thread, write_topic
 
 
 @pytest.fixture

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from questions import FACTS, QUESTIONS, noise
 from rank_bm25 import BM25Okapi
-from workspaces import block, write_topic
 
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .questions import FACTS, QUESTIONS, noise
+from .workspaces import block, write_topic
 
 FIRST, THIRD = 57, 58
 """Questions of 60 whose answer is the first hit; is among the first three."""

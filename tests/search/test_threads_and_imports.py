@@ -7,11 +7,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from workspaces import block, write_topic
 
 from scriptorium.search import follower
 from scriptorium.search.index import Index
 from scriptorium.workspace.memory import Workspace
+
+from .workspaces import block, write_topic
 
 
 def test_threads_search_while_files_change(

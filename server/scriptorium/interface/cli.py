@@ -39,7 +39,7 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code."""
     around = surroundings.here()
-    arguments = parser.build().parse_args(argv, namespace=Arguments())
+    arguments = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         code = _command(arguments.command)(arguments, around)
         sys.stdout.flush()
@@ -60,6 +60,13 @@ def reason(error: ScriptoriumError | OSError) -> str:
         return error.message
     place = f"{error.filename}: " if error.filename else ""
     return place + (error.strerror or type(error).__name__)
+
+
+def _parsed(argv: Sequence[str]) -> Arguments:
+    # After every turn this call is made, and building the parser would take longer than its work.
+    if list(argv) == ["ingest", "--hook"]:
+        return parser.of_hook()
+    return parser.build().parse_args(argv, namespace=Arguments())
 
 
 def _command(name: str) -> Command:

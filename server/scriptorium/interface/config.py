@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -55,6 +55,8 @@ class IngestSettings:
     agent: Agent | None = None
     """None: the client whose transcript it is."""
     claude_cli: str | None = None
+    codex_cli: str | None = None
+    """Paths of the clients' programs; None: where they are usually found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +210,10 @@ class _Reader:
                     settings = replace(settings, agent=self._agent(item))
                 case "claude_cli":
                     settings = replace(settings, claude_cli=self._text(item))
+                case "codex_cli":
+                    settings = replace(settings, codex_cli=self._text(item))
                 case _:
-                    known = "enabled, layer, daily_usd, model, token_threshold, agent, claude_cli"
-                    self._unknown(item, known)
+                    self._unknown(item, ", ".join(f.name for f in fields(settings)))
         return settings
 
     def _fields(self, entry: Entry) -> Sequence[Entry]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scriptorium.capture import locate
 from scriptorium.errors import Json
+from scriptorium.interface import doctor_login
 from scriptorium.interface.config import Settings
 from scriptorium.interface.finding import Finding, note, ok, warning
 from scriptorium.interface.show import mapping, sequence
@@ -44,6 +45,8 @@ def _writer(
     found = [f"{name} ({path})" for name, path in programs.items() if path]
     if found:
         yield ok("clients", f"capture can write with {', '.join(found)}")
+        there = [name for name, path in programs.items() if path]
+        yield from doctor_login.findings(there, settings.ingest.agent, around)
     elif named is None:
         mend = "install it, or set ingest.claude_cli to its full path in ~/.scriptorium/config.yaml"
         yield warning("clients", "neither claude nor codex is found: capture cannot write", mend)
@@ -110,13 +113,29 @@ def _codex(around: Surroundings) -> Iterator[Finding]:
     plugins = settings.get("plugins")
     entry = plugins.get(_PLUGIN) if isinstance(plugins, dict) else None
     if isinstance(entry, dict) and entry.get("enabled", True):
-        mend = "type /hooks in Codex once to trust them, and again after an update"
-        yield note(
-            "clients", "Codex: the plugin is enabled; its hooks run once you trust them", mend
-        )
+        yield from _trust(settings)
+    elif isinstance(entry, dict):
+        mend = f'set enabled = true below [plugins."{_PLUGIN}"] in {file}'
+        yield warning("clients", "Codex: the plugin is disabled", mend)
     else:
         mend = f"codex plugin marketplace add Fzkuji/Scriptorium && codex plugin add {_PLUGIN}"
         yield note("clients", "Codex: the plugin is not installed", mend)
+
+
+def _trust(settings: Mapping[str, object]) -> Iterator[Finding]:
+    """Whether its hooks were ever trusted; whether they still are, only Codex knows."""
+    hooks = settings.get("hooks")
+    state = hooks.get("state") if isinstance(hooks, dict) else None
+    known = state if isinstance(state, dict) else {}
+    if any("scriptorium" in str(name) for name in known):
+        mend = "type /hooks in Codex after each update of the plugin"
+        yield note("clients", "Codex: the plugin is enabled, and its hooks were trusted", mend)
+    else:
+        mend = "type /hooks in Codex and trust the hooks of scriptorium"
+        told = (
+            "Codex: the plugin is enabled, but its hooks are not trusted yet: nothing is captured"
+        )
+        yield warning("clients", told, mend)
 
 
 def _codex_home(around: Surroundings) -> Path:

@@ -54,12 +54,27 @@ def _launcher(around: Surroundings) -> Iterator[Finding]:
         mend = f"mend the cause, then remove {error} or start a session"
         why = " ".join(reason)
         yield warning(_AREA, f"the launcher could not make its environment last time: {why}", mend)
+    yield from _unfinished(folder)
     root = around.environ.get("SCRIPTORIUM_PLUGIN_ROOT")
     if root is not None:
         yield ok(_AREA, f"started by the plugin's launcher in {root}; environments in {folder}")
         yield from _hooks(Path(root))
     else:
         yield note(_AREA, "started without the plugin's launcher")
+
+
+def _unfinished(folder: Path) -> Iterator[Finding]:
+    """Environments that the launcher's index names, and that are not whole: it makes them anew."""
+    for entry in sorted((folder / "start").glob("*")):
+        named = entry.read_text(encoding="utf-8", errors="replace").strip()
+        place = folder / named
+        if named and not named.startswith("/") and not _whole(place):
+            mend = f"rm '{entry}', then start a session: it is made anew"
+            yield warning(_AREA, f"the environment {place} is not whole", mend)
+
+
+def _whole(environment: Path) -> bool:
+    return (environment / ".ready").is_file() and (environment / "bin" / "python").exists()
 
 
 def _hooks(root: Path) -> Iterator[Finding]:

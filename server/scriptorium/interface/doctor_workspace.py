@@ -7,11 +7,12 @@ short time.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scriptorium.errors import ConcurrentUpdate, InternalError
+from scriptorium.errors import ConcurrentUpdate, EmbeddingUnavailable, InternalError
 from scriptorium.interface import status
 from scriptorium.interface.config import Settings
 from scriptorium.interface.finding import Finding, broken, note, ok, warning
@@ -19,9 +20,16 @@ from scriptorium.interface.memory import Call, Memory
 from scriptorium.interface.opening import MISSING
 from scriptorium.interface.show import mapping
 from scriptorium.interface.surroundings import Surroundings
+from scriptorium.search import embedding as endpoints
+from scriptorium.search.embedding import Endpoint
 from scriptorium.workspace import journal, lock
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.validate import validate
+
+_CHECKED = 20_000
+"""Blocks up to which the whole contract is checked: some five seconds."""
+_PROBE_SECONDS = 2.0
 
 
 def findings(
@@ -43,9 +51,13 @@ def findings(
 
 def _workspace(area: str, workspace: Workspace) -> Iterator[Finding]:
     layout = workspace.layout
+    interrupted = journal.pending(layout)  # the first look at memory finishes it
     counts = workspace.snapshot().counts()
     held = f"{counts.topic_files} topics, {counts.blocks} blocks, {counts.sources} sources"
     yield ok(area, f"{layout.root}: {held}")
+    if interrupted:
+        mend = "nothing is to be done: the next update or read finishes it, as this one did"
+        yield note(area, "an interrupted update was still to be finished", mend)
     yield from _permissions(area, layout)
     yield from _writing(area, layout)
     yield from _problems(area, workspace)
@@ -64,8 +76,13 @@ def _permissions(area: str, layout: Layout) -> Iterator[Finding]:
         layout.root / "topics",
         layout.root / "sources",
     ):
-        if folder.exists() and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            yield broken(area, f"{folder} cannot be written", f"chmod u+rwx '{folder}'")
+        if not folder.exists():
+            continue
+        mend = f"chmod u+rwx '{folder}'"
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            yield broken(area, f"{folder} cannot be written", mend)
+        elif folder.stat().st_mode & 0o700 != 0o700:  # root may, its other users may not
+            yield warning(area, f"{folder} is protected against writing", mend)
     mode = layout.root.stat().st_mode
     if mode & 0o007:
         mend = f"chmod 700 '{layout.root}'"
@@ -73,9 +90,6 @@ def _permissions(area: str, layout: Layout) -> Iterator[Finding]:
 
 
 def _writing(area: str, layout: Layout) -> Iterator[Finding]:
-    if journal.pending(layout):
-        mend = "the next update or read finishes it; nothing is to be done by hand"
-        yield note(area, "an interrupted update is still to be finished", mend)
     try:
         with lock.locked(layout, timeout=0.2):
             yield ok(area, "the write lock is free")
@@ -91,15 +105,20 @@ def _writing(area: str, layout: Layout) -> Iterator[Finding]:
 
 
 def _problems(area: str, workspace: Workspace) -> Iterator[Finding]:
-    problems = workspace.snapshot().problems
+    snapshot = workspace.snapshot()
+    every = f"scriptorium validate --workspace '{workspace.layout.root}'"
+    if snapshot.counts().blocks <= _CHECKED:
+        problems = tuple(validate(workspace))
+    else:
+        problems = snapshot.problems
+        yield note(area, "too many blocks to check each of them here", every)
     for problem in problems[:10]:
         where = f"{problem.path}:{problem.line}"
         yield warning(
             area, f"{where}: {problem.message}", f"edit {workspace.layout.root / problem.path}"
         )
     if len(problems) > 10:
-        mend = f"scriptorium validate --workspace '{workspace.layout.root}'"
-        yield warning(area, f"and {len(problems) - 10} more files with problems", mend)
+        yield warning(area, f"and {len(problems) - 10} more problems", every)
 
 
 def _git(area: str, root: Path, settings: Settings) -> Iterator[Finding]:
@@ -165,10 +184,22 @@ def _embedding(memory: Memory) -> Iterator[Finding]:
     if memory.endpoint is None:
         yield note("search", "BM25 only: no embedding endpoint is configured")
     elif state["available"]:
-        yield ok("search", f"embeddings from {state['model']} at {state['url']}")
+        numbers = _dimension(memory.endpoint)
+        yield ok("search", f"embeddings{numbers} from {state['model']} at {state['url']}")
     else:
-        mend = "mend it, or remove embedding from ~/.scriptorium/config.yaml"
-        yield broken("search", f"embeddings: {state['reason']}", mend)
+        reason = str(state["reason"])
+        pull = re.search(r"`(ollama pull [^`]+)`", reason)
+        mend = "start it, or remove embedding from ~/.scriptorium/config.yaml"
+        yield broken("search", f"embeddings: {reason}", pull[1] if pull else mend)
+
+
+def _dimension(endpoint: Endpoint) -> str:
+    """How many numbers a vector has, as words; empty where it does not answer any more."""
+    try:
+        (vector,) = endpoints.embed(endpoint, ["dimension"], seconds=_PROBE_SECONDS)
+    except EmbeddingUnavailable:
+        return ""
+    return f" of {len(vector)} numbers"
 
 
 def _is_database(path: Path) -> bool:

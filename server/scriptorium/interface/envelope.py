@@ -8,7 +8,7 @@ Knows nothing of what the data means.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scriptorium.errors import InternalError, Json, ScriptoriumError
@@ -71,9 +71,9 @@ def size(value: Json) -> int:
     return len(to_json(value).encode("utf-8", "replace"))
 
 
-def take(records: Sequence[Json], room: int) -> list[Json]:
+def take[R: Json](records: Iterable[R], room: int) -> list[R]:
     """The leading records that fit into `room` bytes together."""
-    taken: list[Json] = []
+    taken: list[R] = []
     for record in records:
         room -= size(record) + 1
         if room < 0:

@@ -16,9 +16,12 @@ from scriptorium.interface.memory import Found, Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    evidence: list[Json]
+class Shown:
+    """Evidence as an answer shows it."""
+
+    records: Sequence[Json]
     truncated: bool
+    """Whether definitions are left out, or contents cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +45,22 @@ def words(found: Found, evidence: Evidence) -> tuple[Words, ...]:
     return tuple(_words(found, ref) for ref in evidence.sources)
 
 
-def definitions(memory: Memory, found: Found, cites: Sequence[Evidence], room: int) -> Rest:
+def shown(memory: Memory, found: Found, cites: Sequence[Evidence], room: int) -> Shown:
     """The evidence as records of at most `room` bytes; long contents share what there is."""
     sources = sum(len(evidence.sources) for evidence in cites)
     share = max(200, (room - 400 * sources - 100 * len(cites)) // max(1, sources))
-    records: list[Json] = []
+    records: list[dict[str, Json]] = []
     cut = False
     for evidence in cites:
         said = words(found, evidence)
-        shown = [_shown(memory, found, source, share) for source in said]
         cut = cut or any(_is_long(source, share) for source in said)
-        records.append({"id": evidence.id, "time": evidence.time, "sources": shown})
+        sources_shown = [_source(memory, found, source, share) for source in said]
+        records.append({"id": evidence.id, "time": evidence.time, "sources": sources_shown})
     taken = envelope.take(records, room)
-    return Rest(taken, cut or len(taken) < len(records))
+    return Shown(taken, cut or len(taken) < len(records))
 
 
-def _shown(memory: Memory, found: Found, source: Words, share: int) -> dict[str, Json]:
+def _source(memory: Memory, found: Found, source: Words, share: int) -> dict[str, Json]:
     if source.record is None or source.path is None:
         return {"id": source.id, "path": None, "missing": True}
     shown: dict[str, Json] = {

@@ -14,12 +14,11 @@ from scriptorium.format.model import RelPath
 from scriptorium.interface import envelope, regex
 from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.folded import FoldedTexts, text_of
-from scriptorium.interface.memory import Reading, files_under
+from scriptorium.interface.memory import VIEWS, Reading, files_under
 from scriptorium.workspace.memory import Snapshot
 
 _LINE = 1000
 """Bytes of a line that an answer shows."""
-_VIEWS = ("timeline", "recent_events", "relations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def grep(
 
 def _files(call: Reading, prefix: str) -> list[_File]:
     layers, rest = call.reach(prefix)
-    derived = rest.lstrip("./").startswith(_VIEWS)
+    derived = rest.lstrip("./").startswith(VIEWS)
     return [
         _File(call.memory.qualify(name, info.path), info.path, info.kind == "source", snapshot)
         for name, snapshot in layers

@@ -12,10 +12,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 from scriptorium.capture import ingest as capture
-from scriptorium.capture.options import Agent, HookInput, IngestOptions, IngestReport, Surroundings
+from scriptorium.capture.options import (
+    HookInput,
+    IngestOptions,
+    IngestReport,
+    Preview,
+    Surroundings,
+)
 from scriptorium.errors import InvalidArgument
 from scriptorium.interface import opening
 from scriptorium.interface.config import IngestSettings, Loaded
@@ -63,7 +68,9 @@ def _ingest(arguments: Arguments, around: Around, hook: HookInput) -> int:
     loaded = around.settings()
     opening.report(loaded, around)
     options = _options(arguments, loaded, around, hook)
-    machine = Surroundings(around.environ, lambda: around.clock().astimezone(), time.sleep)
+    # A hook may run without HOME, and the writer's client needs it.
+    environ = {**around.environ, "HOME": str(around.home)}
+    machine = Surroundings(environ, lambda: around.clock().astimezone(), time.sleep)
     if arguments.backfill is not None:
         report = _backfill(arguments, options, around, machine)
     else:
@@ -83,7 +90,6 @@ def _options(
         transcript = Path(arguments.transcript).expanduser()
         if not transcript.is_file():
             raise InvalidArgument(f"--transcript {transcript}: there is no such file")
-    agent = arguments.agent or settings.agent
     return IngestOptions(
         workspace=_workspace(arguments, loaded, around, hook),
         transcript=transcript,
@@ -91,8 +97,9 @@ def _options(
         cwd=hook.cwd,
         token_threshold=arguments.token_threshold or settings.token_threshold,
         model=arguments.model or settings.model,
-        agent=cast("Agent | None", agent),
+        agent=arguments.agent or settings.agent,
         claude_cli=arguments.claude_cli or settings.claude_cli,
+        codex_cli=arguments.codex_cli or settings.codex_cli,
         daily_usd=settings.daily_usd,
         enabled=settings.enabled,
         force=arguments.force,
@@ -152,23 +159,23 @@ class _Bar:
     """A progress bar on a terminal; nothing in a pipe."""
 
     def __init__(self, err: Terminal) -> None:
-        self.err = err
+        self._err = err
 
     def show(self, done: int, total: int) -> None:
-        if self.err.stream.isatty() and total:
+        if self._err.stream.isatty() and total:
             filled = 30 * done // total
             bar = "█" * filled + "░" * (30 - filled)
-            self.err.stream.write(f"\r{bar} {done} of {total} transcripts")
-            self.err.stream.flush()
+            self._err.stream.write(f"\r{bar} {done} of {total} transcripts")
+            self._err.stream.flush()
 
     def end(self) -> None:
-        if self.err.stream.isatty():
-            self.err.stream.write("\n")
+        if self._err.stream.isatty():
+            self._err.stream.write("\n")
 
 
 def _print(report: IngestReport, out: Terminal, *, as_json: bool) -> None:
     if as_json:
-        out.line(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        out.json(asdict(report))
         return
     detail = f": {plain(report.detail)}" if report.detail else ""
     out.line(f"{report.outcome}{detail}")
@@ -180,13 +187,16 @@ def _print(report: IngestReport, out: Terminal, *, as_json: bool) -> None:
     ]
     out.pairs([*rows, *(("changed", path) for path in report.changed_files)])
     if report.preview is not None:
-        shown = report.preview
+        _print_preview(report.preview, out)
+
+
+def _print_preview(preview: Preview, out: Terminal) -> None:
+    out.line()
+    out.line(
+        f"Would send {preview.messages} messages, about {preview.tokens} tokens, in "
+        f"{preview.batches} {'batch' if preview.batches == 1 else 'batches'}, "
+        f"for about ${preview.usd:.2f}.{' The first prompt:' if preview.prompt else ''}"
+    )
+    if preview.prompt:
         out.line()
-        out.line(
-            f"Would send {shown.messages} messages, about {shown.tokens} tokens, in "
-            f"{shown.batches} {'batch' if shown.batches == 1 else 'batches'}, "
-            f"for about ${shown.usd:.2f}.{' The first prompt:' if shown.prompt else ''}"
-        )
-    if report.preview is not None and report.preview.prompt:
-        out.line()
-        out.line(plain(shown.prompt))
+        out.line(plain(preview.prompt))

@@ -2,8 +2,9 @@
 
 Owns the protocol's shapes: definitions, annotations, results, the client's name and project.
 Promises that stdout carries nothing but the protocol, that `initialize` is answered before any
-memory is touched, that SIGINT and SIGTERM end the process at once, and that a write in flight at
-the end of input is finished. Tools are synchronous and run in worker threads, many at once.
+memory is touched, that SIGINT and SIGTERM end the process at once, and that what was asked before
+the end of input is done and answered. Tools are synchronous and run in worker threads, many at
+once.
 """
 
 from __future__ import annotations
@@ -35,9 +36,8 @@ from mcp_types import (
 from mcp_types import Tool as Definition
 
 from scriptorium import __version__
-from scriptorium.interface import tools
+from scriptorium.interface import requests, tools
 from scriptorium.interface.envelope import Answer
-from scriptorium.interface.requests import Requests
 
 if TYPE_CHECKING:
     from scriptorium.interface.memory import Memory
@@ -119,7 +119,7 @@ async def _serve(server: Server[dict[str, Any]]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     options = server.create_initialization_options(experimental_capabilities={CODEX_PROJECT: {}})
     async with stdio_server() as (read, write):
-        await server.run(Requests(read, write), write, options)
+        await server.run(*requests.streams(read, write), options)
 
 
 def provider(context: Context) -> str:

@@ -8,14 +8,15 @@ first use.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from scriptorium.errors import InternalError, InvalidArgument
+from scriptorium.errors import InternalError, InvalidArgument, Json, ScriptoriumError
 from scriptorium.format import paths
-from scriptorium.format.model import RelPath, Revision
+from scriptorium.format.model import RelPath
 from scriptorium.interface.config import GitMode
 from scriptorium.interface.folded import FoldedTexts
 from scriptorium.search import scope
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from scriptorium.search.embedding import Endpoint
     from scriptorium.search.index import Index
 
-
+VIEWS = ("timeline", "recent_events", "relations")
+"""The kinds of files that are views; the path of each begins with its kind."""
 _LOG = "server.log"
 _LOG_BYTES = 1 << 20
+"""Size at which the log begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ class Memory:
     layers: Layers[Workspace]
     git: GitMode = "auto"
     endpoint: Endpoint | None = None
-    _indexes: dict[str, Index] = field(default_factory=dict)
     folded: FoldedTexts = field(default_factory=FoldedTexts)
+    _indexes: dict[str, Index] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -95,6 +98,21 @@ class Memory:
     def qualify(self, layer: str, path: str) -> str:
         return self.layers.qualify(layer, path)
 
+    @contextmanager
+    def within(self, layer: str | None) -> Iterator[None]:
+        """What is raised of a layer's files names their paths as answers write them.
+
+        None: of no layer in particular, so paths stay bare.
+        """
+        try:
+            yield
+        except ScriptoriumError as error:
+            if layer is not None and self.layered:
+                error.path = None if error.path is None else self.qualify(layer, error.path)
+                for name, value in error.details.items():
+                    error.details[name] = self._qualified(layer, name, value)
+            raise
+
     def reach(self, view: View, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
         """The layers that a prefix reaches, and the prefix within each.
 
@@ -108,12 +126,13 @@ class Memory:
 
         Raises InvalidArgument, PathOutsideWorkspace, InternalError.
         """
-        layers, rest = self.reach(view, path)
-        rel = paths.existing_path(rest)
+        layer, rest = self.layers.split(path)
+        with self.within(layer):
+            rel = paths.existing_path(rest)
         hits = [
             Found(name, snapshot, rel, self.qualify(name, rel))
-            for name, snapshot in layers
-            if snapshot.exists(rel)
+            for name, snapshot in view.layers.items()
+            if layer in (None, name) and snapshot.exists(rel)
         ]
         if len(hits) == 1:
             return hits[0]
@@ -135,10 +154,6 @@ class Memory:
             if where is not None:
                 return self.qualify(name, where)
         return None
-
-    def own_revision(self, base: str, layer: str) -> Revision:
-        """The part of a base revision that is the layer's own. Raises InvalidArgument."""
-        return layering.own_revision(base, layer)
 
     def index(self, layer: str) -> Index:
         from scriptorium.search.index import Index  # noqa: PLC0415 - loaded on the first search
@@ -187,6 +202,16 @@ class Memory:
             if taken:
                 raise
             return self._reading(rest, snapshots, {**failures, name: _unreadable(error)}, work)
+
+    def _qualified(self, layer: str, name: str, value: Json) -> Json:
+        """A detail of an error: a path by its name, or records that have one."""
+        if isinstance(value, str):
+            return self.qualify(layer, value) if name in ("path", "changed_files") else value
+        if isinstance(value, Mapping):
+            return {key: self._qualified(layer, key, item) for key, item in value.items()}
+        if isinstance(value, Sequence):
+            return [self._qualified(layer, name, item) for item in value]
+        return value
 
     def _revision(self, snapshots: Mapping[str, Snapshot]) -> str:
         if self.layered:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scriptorium.errors import InvalidArgument
-from scriptorium.interface.config import EmbeddingSettings, GitMode, Loaded, Settings
+from scriptorium.interface.config import GitMode, Loaded, Settings
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 
@@ -41,12 +41,12 @@ class Wanted:
 
 
 def asked(arguments: Arguments) -> Wanted:
-    """The flags that choose a memory; those that a command does not have are left out."""
+    """The flags that choose a memory."""
     return Wanted(
         workspaces=tuple(arguments.workspace),
-        git_commit=cast("GitMode | None", getattr(arguments, "git_commit", None)),
-        embedding_url=getattr(arguments, "embedding_url", None),
-        embedding_model=getattr(arguments, "embedding_model", None),
+        git_commit=arguments.git_commit,
+        embedding_url=arguments.embedding_url,
+        embedding_model=arguments.embedding_model,
     )
 
 
@@ -56,6 +56,16 @@ def report(loaded: Loaded, around: Surroundings) -> None:
         place = f"{loaded.path}:{mistake.line}" if mistake.line else str(loaded.path)
         around.err.line(f"scriptorium: {place}: {mistake.message}")
     around.err.stream.flush()
+
+
+def memory(arguments: Arguments, around: Surroundings) -> Memory:
+    """The memory that a command works on; mistakes in the settings are told.
+
+    Raises InvalidArgument as `open_memory`.
+    """
+    loaded = around.settings()
+    report(loaded, around)
+    return open_memory(asked(arguments), loaded, around)
 
 
 def open_memory(
@@ -92,15 +102,15 @@ def specs(wanted: Wanted, settings: Settings) -> Sequence[LayerSpec]:
     from scriptorium.workspace import layers
 
     if wanted.workspaces:
-        asked = [layers.parse_spec(text) for text in wanted.workspaces]
-        layers.check_specs(asked)
-        return asked
+        named = [layers.parse_spec(text) for text in wanted.workspaces]
+        layers.check_specs(named)
+        return named
     return layers.parse_specs(settings.workspaces or (DEFAULT_WORKSPACE,))
 
 
 def endpoint(wanted: Wanted, settings: Settings, around: Surroundings) -> Endpoint | None:
     """The configured embedding endpoint; none is ever guessed."""
-    configured: EmbeddingSettings = settings.embedding
+    configured = settings.embedding
     url = wanted.embedding_url or configured.url
     model = wanted.embedding_model or configured.model
     if url is None or model is None:

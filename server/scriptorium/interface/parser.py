@@ -9,13 +9,16 @@ import argparse
 import math
 
 from scriptorium import __version__
+from scriptorium.interface.config import Agent, GitMode
 
 _WORKSPACE = "a memory's folder; default: the settings' workspaces, else ~/.scriptorium/memory"
 _LAYERS = "PATH, or NAME=PATH (several times) to serve layers of one memory"
 
 
 class Arguments(argparse.Namespace):
-    """What was parsed; a command reads only the fields that its own parser sets."""
+    """What was parsed; a command reads the fields that its own parser sets, and those that choose
+    a memory, which are None where it has no flag for them.
+    """
 
     command: str
     path: str
@@ -23,9 +26,9 @@ class Arguments(argparse.Namespace):
     block_id: str
     workspace: list[str]
     json: bool
-    git_commit: str | None
-    embedding_url: str | None
-    embedding_model: str | None
+    git_commit: GitMode | None = None
+    embedding_url: str | None = None
+    embedding_model: str | None = None
     method: str
     top_k: int
     path_prefix: str | None
@@ -34,8 +37,9 @@ class Arguments(argparse.Namespace):
     transcript: str | None
     token_threshold: int | None
     model: str | None
-    agent: str | None
+    agent: Agent | None
     claude_cli: str | None
+    codex_cli: str | None
     force: bool
     dry_run: bool
     hook: bool
@@ -44,6 +48,7 @@ class Arguments(argparse.Namespace):
     keep: bool
     remote: str | None
     match: str | None
+    layer: str | None
     yes: bool
 
 
@@ -67,6 +72,15 @@ def build() -> argparse.ArgumentParser:
     _doctor(commands)
     _demo(commands)
     return parser
+
+
+def of_hook() -> Arguments:
+    """What `build` makes of `ingest --hook`, without building it."""
+    flags = dict.fromkeys(("force", "dry_run", "retry", "json"), False)
+    values = dict.fromkeys(
+        ("transcript", "backfill", "token_threshold", "model", "agent", "claude_cli", "codex_cli")
+    )
+    return Arguments(command="ingest", hook=True, workspace=[], **flags, **values)
 
 
 type _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  it has no other name
@@ -117,7 +131,8 @@ def _ingest(commands: _Commands) -> None:
     add("--token-threshold", metavar="N", type=_count, help="write from this many pending tokens")
     add("--model", help="the writer's model; default: your client's own")
     add("--agent", choices=("claude", "codex"), help="which client writes")
-    add("--claude-cli", metavar="PATH", help="the client's program, where it is not found")
+    add("--claude-cli", metavar="PATH", help="Claude Code's program, where it is not found")
+    add("--codex-cli", metavar="PATH", help="Codex's program, where it is not found")
     add("--force", action="store_true", help="write now, whatever is pending")
     add("--dry-run", action="store_true", help="show what would be sent, its size and cost")
     _json(parser)
@@ -167,8 +182,9 @@ def _forget(commands: _Commands) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("block_id", metavar="BLOCK_ID", nargs="?", help="as in ^76fd3b6c")
     what.add_argument("--match", metavar="TEXT", help="every block and message that holds the text")
-    _workspace(parser)
+    _workspace(parser, _LAYERS)
     add = parser.add_argument
+    add("--layer", metavar="NAME", help="only this layer; default: the one that holds it")
     add("--dry-run", action="store_true", help="show what would be forgotten; change nothing")
     add("--yes", action="store_true", help="do not ask")
     _json(parser)

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 from scriptorium.errors import InvalidArgument, Json
 from scriptorium.format import markdown, paths
-from scriptorium.format.model import Heading, Topic
-from scriptorium.interface import envelope
+from scriptorium.format.model import Heading
+from scriptorium.interface import envelope, evidence
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.evidence import cited, definitions
-from scriptorium.interface.memory import Found, Reading, files_under
-
-_DERIVED = ("timeline", "recent_events", "relations")
+from scriptorium.interface.memory import VIEWS, Found, Reading, files_under
 
 
 def list_files(
@@ -30,10 +27,10 @@ def list_files(
         (call.memory.qualify(name, info.path), info)
         for name, snapshot in layers
         for info in files_under(snapshot, rest)
-        if include_derived or info.kind not in _DERIVED
+        if include_derived or info.kind not in VIEWS
     ]
     window = listed[offset : offset + limit]
-    records: list[Json] = [
+    records: list[dict[str, Json]] = [
         {
             "path": path,
             "bytes": info.bytes,
@@ -68,17 +65,17 @@ def read(
         )
     call.reach("")
     found = call.memory.find(call.view, path)
-    text = found.snapshot.read(found.path)
+    with call.memory.within(found.layer):
+        text = found.snapshot.read(found.path)
     if block_id is not None:
         data = _block(call, found, text, block_id.removeprefix("^"))
         return success(data, call.view.revision)
     lines = _lines(text)
+    part = _Part("file", 1, len(lines))
     if heading is not None:
         part = _section(found, text, len(lines), heading)
     elif window:
         part = _window(found, len(lines), offset or 1, limit)
-    else:
-        part = _Part("file", 1, len(lines))
     return success(_cut(found, lines, part), call.view.revision)
 
 
@@ -93,12 +90,7 @@ class _Part:
 def _cut(found: Found, lines: Sequence[str], part: _Part) -> dict[str, Json]:
     """The data of a part of a file, cut at the end of the last line that fits."""
     room = envelope.ROOM - 1024
-    taken: list[str] = []
-    for line in lines[part.start - 1 : part.end]:
-        room -= envelope.size(line)
-        if room < 0:
-            break
-        taken.append(line)
+    taken = envelope.take(lines[part.start - 1 : part.end], room)
     end = part.start + len(taken) - 1
     data: dict[str, Json] = {
         "path": found.shown,
@@ -110,7 +102,7 @@ def _cut(found: Found, lines: Sequence[str], part: _Part) -> dict[str, Json]:
         "truncated": end < part.end,
     }
     if not taken and part.start <= part.end:
-        data["content"] = envelope.clip(lines[part.start - 1], envelope.ROOM - 1024)
+        data["content"] = envelope.clip(lines[part.start - 1], room)
         data["end_line"] = end = part.start
         data["cut_line"] = part.start
         data["truncated"] = True
@@ -160,9 +152,9 @@ def _block(call: Reading, found: Found, text: str, block_id: str) -> dict[str, J
         raise InvalidArgument(_elsewhere(call, found, block_id), path=found.shown)
     share = envelope.ROOM // 3
     content = block.text
-    cites = cited(topic, block)
+    cites = evidence.cited(topic, block)
     if cites:
-        content += "\n\n" + "\n".join(evidence.text for evidence in cites)
+        content += "\n\n" + "\n".join(definition.text for definition in cites)
     data: dict[str, Json] = {
         "path": found.shown,
         "mode": "block",
@@ -173,9 +165,9 @@ def _block(call: Reading, found: Found, text: str, block_id: str) -> dict[str, J
         "truncated": envelope.size(content) - 2 > share,
         "headings": envelope.take([envelope.clip(h, 200) for h in block.headings], 1024),
     }
-    rest = definitions(call.memory, found, cites, envelope.ROOM - envelope.size(data) - 512)
-    data["evidence"] = rest.evidence
-    data["truncated"] = bool(data["truncated"]) or rest.truncated
+    shown = evidence.shown(call.memory, found, cites, envelope.ROOM - envelope.size(data) - 512)
+    data["evidence"] = shown.records
+    data["truncated"] = bool(data["truncated"]) or shown.truncated
     data["note"] = envelope.DATA_NOT_INSTRUCTIONS
     if data["truncated"]:
         data["go_on"] = "Read the path of a source with its heading to see all of its words."
@@ -194,8 +186,7 @@ def _elsewhere(call: Reading, found: Found, block_id: str) -> str:
 
 def _headings(found: Found, text: str) -> Sequence[Heading]:
     if paths.kind(found.path) in ("topic", "core"):
-        topic: Topic = markdown.parse_topic(text)
-        return topic.headings
+        return markdown.parse_topic(text).headings
     marked = re.finditer(r"^(#{1,6})[ \t]+(.*?)[ \t]*\r?$", text, re.MULTILINE)
     return [Heading(len(m[1]), m[2], text.count("\n", 0, m.start()) + 1) for m in marked]
 

@@ -64,7 +64,10 @@ def _answer(request: _Request) -> dict[str, object]:
 
 
 def _matching(found: Callable[[str], object], text: str) -> list[int]:
-    return [n for n, line in enumerate(text.split("\n")) if found(line.rstrip("\r"))]
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()  # what follows the last line's end is no line
+    return [n for n, line in enumerate(lines) if found(line.rstrip("\r"))]
 
 
 if __name__ == "__main__":

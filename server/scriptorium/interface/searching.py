@@ -6,12 +6,12 @@ and that an empty result says what could be tried. Never writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scriptorium.errors import Json
 from scriptorium.interface import envelope
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.memory import Reading
+from scriptorium.interface.memory import Memory, Reading
 from scriptorium.search.index import Hit, Method, Results
 from scriptorium.workspace.layers import interleave
 
@@ -43,10 +43,17 @@ def search(
         )
         for name, _ in layers
     }
+    return success(_data(call.memory, found, method, top_k), call.view.revision)
+
+
+def _data(
+    memory: Memory, found: Mapping[str, Results], method: Method, top_k: int
+) -> dict[str, Json]:
+    """The answer's data from the results of each layer."""
     rankings = [[(name, hit) for hit in results.hits] for name, results in found.items()]
     hits = interleave(rankings)[:top_k]
-    records: list[Json] = [
-        _record(call.memory.qualify(name, hit.path), rank, hit)
+    records = [
+        _record(memory.qualify(name, hit.path), rank, hit)
         for rank, (name, hit) in enumerate(hits, 1)
     ]
     shown = envelope.take(records, envelope.ROOM - 2048)
@@ -58,7 +65,7 @@ def search(
     data |= _progress(found.values())
     if any(hit.kind == "source" for _, hit in hits):
         data["note"] = envelope.DATA_NOT_INSTRUCTIONS
-    return success(data, call.view.revision)
+    return data
 
 
 def _progress(found: Iterable[Results]) -> dict[str, Json]:

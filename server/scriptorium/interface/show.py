@@ -21,7 +21,7 @@ type Record = Mapping[str, Json]
 
 
 def status(arguments: Arguments, around: Surroundings) -> int:
-    answer, _ = _ask(arguments, around, "memory_status", {})
+    answer = _ask(arguments, around, "memory_status", {})
     if arguments.json or not answer.ok:
         return _printed(answer, around)
     print_status(answer.data, str(answer.payload["revision"]), around.out)
@@ -38,7 +38,7 @@ def search(arguments: Arguments, around: Surroundings) -> int:
         "date_to": arguments.date_to,
     }
     given = {name: value for name, value in given.items() if value is not None}
-    answer, _ = _ask(arguments, around, "memory_search", given)
+    answer = _ask(arguments, around, "memory_search", given)
     if arguments.json or not answer.ok:
         return _printed(answer, around)
     print_results(answer.data, arguments.query, around.out)
@@ -47,7 +47,7 @@ def search(arguments: Arguments, around: Surroundings) -> int:
 
 def show(arguments: Arguments, around: Surroundings) -> int:
     block = arguments.block_id.removeprefix("^")
-    memory = _memory(arguments, around)
+    memory = opening.memory(arguments, around)
     where = memory.locate_block(memory.view(), block)
     if where is None:
         around.err.line(f"scriptorium: there is no block {block[:100]}; try `scriptorium search`")
@@ -192,17 +192,10 @@ def _shortened(lines: Sequence[str], most: int = 6) -> list[str]:
     return shown if len(shown) <= most else [*shown[:most], "…"]
 
 
-def _memory(arguments: Arguments, around: Surroundings) -> Memory:
-    loaded = around.settings()
-    opening.report(loaded, around)
-    return opening.open_memory(opening.asked(arguments), loaded, around)
-
-
 def _ask(
     arguments: Arguments, around: Surroundings, tool: str, given: Mapping[str, object]
-) -> tuple[Answer, Memory]:
-    memory = _memory(arguments, around)
-    return _call(memory, around, tool, given), memory
+) -> Answer:
+    return _call(opening.memory(arguments, around), around, tool, given)
 
 
 def _call(memory: Memory, around: Surroundings, tool: str, given: Mapping[str, object]) -> Answer:

@@ -6,6 +6,7 @@ such. Never writes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from scriptorium.capture import ingest
@@ -15,7 +16,7 @@ from scriptorium.interface import envelope
 from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.memory import Call, Memory, Reading, View
 from scriptorium.search import embedding as endpoints
-from scriptorium.workspace.memory import Counts, Snapshot
+from scriptorium.workspace.memory import Counts
 
 _COUNTS = (
     "topic_files",
@@ -66,7 +67,21 @@ def ingest_status(call: Call, layer: str) -> dict[str, Json]:
     }
 
 
+def embedding(memory: Memory) -> dict[str, Json]:
+    """Whether the configured endpoint gives vectors; asked at most once a minute."""
+    return dict(asdict(endpoints.status(memory.endpoint)))
+
+
+def left_out(failures: Mapping[str, str]) -> list[dict[str, Json]]:
+    """A problem for each layer that is not there; `failures` says why, by the layer's name."""
+    return [
+        {"path": name, "line": 0, "code": "layer-left-out", "message": reason}
+        for name, reason in failures.items()
+    ]
+
+
 def problem_record(path: str, problem: Problem) -> dict[str, Json]:
+    """A problem as answers show it, with its path as they write it."""
     return {
         "path": path,
         "line": problem.line,
@@ -80,20 +95,14 @@ def _total(counts: list[Counts]) -> dict[str, Json]:
 
 
 def _problems(memory: Memory, view: View) -> list[Json]:
-    missing: list[Json] = [
-        {"path": name, "line": 0, "code": "layer-left-out", "message": reason}
-        for name, reason in view.failures.items()
+    return [
+        *left_out(view.failures),
+        *(
+            problem_record(memory.qualify(name, problem.path), problem)
+            for name, snapshot in view.layers.items()
+            for problem in snapshot.problems
+        ),
     ]
-    return missing + [
-        problem_record(memory.qualify(name, problem.path), problem)
-        for name, snapshot in view.layers.items()
-        for problem in snapshot.problems
-    ]
-
-
-def embedding(memory: Memory) -> dict[str, Json]:
-    """Whether the configured endpoint gives vectors; asked at most once a minute."""
-    return dict(asdict(endpoints.status(memory.endpoint)))
 
 
 def _ingest_total(each: list[dict[str, Json]]) -> dict[str, Json]:
@@ -131,12 +140,8 @@ def _layers(
         name: {
             **_total([counted[name]]),
             "ingest": ingested[name],
-            "revision": _revision(snapshot),
+            "revision": str(snapshot.revision),
         }
         for name, snapshot in view.layers.items()
     }
     return layers | {name: {"error": reason} for name, reason in view.failures.items()}
-
-
-def _revision(snapshot: Snapshot) -> str:
-    return str(snapshot.revision)

@@ -6,7 +6,6 @@ those that are a repository of their own are synced.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 
@@ -21,9 +20,7 @@ from scriptorium.workspace.sync import SyncResult
 
 
 def sync(arguments: Arguments, around: Surroundings) -> int:
-    loaded = around.settings()
-    opening.report(loaded, around)
-    memory = opening.open_memory(opening.asked(arguments), loaded, around)
+    memory = opening.memory(arguments, around)
     roots = [memory.workspace(name).root for name in memory.layers.names]
     own = [root for root in roots if os.path.lexists(root / ".git")]
     results: list[Json] = []
@@ -35,8 +32,7 @@ def sync(arguments: Arguments, around: Surroundings) -> int:
         if not arguments.json:
             around.out.line(_told(str(root), result))
     if arguments.json:
-        shown = json.dumps({"ok": True, "synced": results}, ensure_ascii=False, indent=2)
-        around.out.line(shown)
+        around.out.json({"ok": True, "synced": results})
     return 0
 
 

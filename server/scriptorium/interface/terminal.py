@@ -6,11 +6,14 @@ control sequences to the terminal. Knows nothing of what it prints.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
+
+from scriptorium.errors import Json
 
 type Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan", "mark"]
 
@@ -46,6 +49,10 @@ class Terminal:
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
         safe = text.encode(encoding, "replace").decode(encoding)
         self.stream.write(safe + "\n")
+
+    def json(self, value: Json) -> None:
+        """Writes a value as JSON over several lines, for a program that reads and for a person."""
+        self.line(json.dumps(value, ensure_ascii=False, indent=2))
 
     def paint(self, text: str, *styles: Style) -> str:
         if not self.colour or not text or not styles:

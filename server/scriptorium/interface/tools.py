@@ -129,7 +129,7 @@ def memory_search(
 def memory_update(
     call: Call,
     *,
-    base_revision: Annotated[str, Arg("`revision` of the answer you read", least=1, most=_PATH)],
+    base_revision: Annotated[str, Arg("`revision` of the answer you read", most=_PATH)],
     patch: Annotated[str, Arg("unified diff of topics/**/*.md and core.md")],
     sources: Annotated[tuple[Source, ...], Arg("the messages that the patch cites")] = (),
     commit_message: Annotated[str | None, Arg("one line", most=2000)] = None,

@@ -7,6 +7,7 @@ the combined revision.
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
+from datetime import datetime
 
 from scriptorium.errors import GitCommitFailed, InvalidArgument, Json
 from scriptorium.interface import envelope
@@ -14,6 +15,8 @@ from scriptorium.interface.arguments import Source
 from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.memory import Call, Memory
 from scriptorium.workspace import transaction
+from scriptorium.workspace.layers import own_revision
+from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult
 
 
@@ -31,7 +34,7 @@ def update(
     workspace = memory.layers.get(layer)
     target = layer or memory.layers.default
     wanted = Update(
-        base_revision=memory.own_revision(base_revision, target),
+        base_revision=own_revision(base_revision, target),
         patch=patch,
         layer=target if memory.layered else "",
         sources=tuple(SourceInput(s.label, s.role, s.content, s.observed_at) for s in sources),
@@ -39,27 +42,33 @@ def update(
         provider=call.provider,
         git=memory.git,
     )
-    try:
-        result = transaction.update(workspace, wanted, now=call.now)
-    except InvalidArgument as error:
-        _check_layer(memory, target, error.path or "")
-        raise
-    except GitCommitFailed as error:
-        if memory.layered:
-            error.details["layer"] = target
-            error.details["changed_files"] = [
-                memory.qualify(target, str(path)) for path in _listed(error, "changed_files")
-            ]
-        raise
+    result = _updated(memory, target, workspace, wanted, call.now)
     return success(_data(memory, target, result), _revision(memory, result))
 
 
-def _check_layer(memory: Memory, target: str, path: str) -> None:
+def _updated(
+    memory: Memory, layer: str, workspace: Workspace, wanted: Update, now: datetime
+) -> UpdateResult:
+    """As `transaction.update`, which raises; what it raises names paths as answers write them."""
+    try:
+        with memory.within(layer):
+            return transaction.update(workspace, wanted, now=now)
+    except InvalidArgument as error:
+        _check_layer(memory, layer, error)
+        raise
+    except GitCommitFailed as error:
+        if memory.layered:
+            error.details["layer"] = layer
+        raise
+
+
+def _check_layer(memory: Memory, layer: str, error: InvalidArgument) -> None:
     """Raises InvalidArgument with the way out where another layer qualifies a refused path."""
+    path = (error.path or "").removeprefix(memory.qualify(layer, ""))
     named, colon, _ = path.partition(":")
     if memory.layered and colon and named in memory.layers.order:
         raise InvalidArgument(
-            f"{path} is in layer {named}, and the update is for {target}: pass `layer`:"
+            f"{path} is in layer {named}, and the update is for {layer}: pass `layer`:"
             f' "{named}". An update writes one layer; send one for each.',
             path=path,
         )
@@ -84,11 +93,6 @@ def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:
     if any(len(a) != len(b) for a, b in zip(whole, shown, strict=True) if isinstance(b, Sized)):
         data |= {"truncated": True, "go_on": "Everything is written; memory_read shows all ids."}
     return data
-
-
-def _listed(error: GitCommitFailed, name: str) -> Sequence[Json]:
-    value = error.details.get(name)
-    return value if isinstance(value, Sequence) else ()
 
 
 def _revision(memory: Memory, result: UpdateResult) -> str:

@@ -6,11 +6,9 @@ anything.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from scriptorium.errors import InvalidArgument, Json
-from scriptorium.format.model import Problem
+from scriptorium.errors import InvalidArgument
 from scriptorium.interface import calling, opening, show, status
 from scriptorium.interface.memory import Call
 from scriptorium.interface.opening import Wanted
@@ -47,21 +45,15 @@ def init(arguments: Arguments, around: Surroundings) -> int:
 
 
 def validate(arguments: Arguments, around: Surroundings) -> int:
-    loaded = around.settings()
-    opening.report(loaded, around)
-    memory = opening.open_memory(opening.asked(arguments), loaded, around)
-    found: list[dict[str, Json]] = [
-        {"path": name, "line": 0, "code": "layer-left-out", "message": reason}
-        for name, reason in memory.layers.failures.items()
-    ]
+    memory = opening.memory(arguments, around)
+    found = status.left_out(memory.layers.failures)
     for name in memory.layers.names:
         found += [
-            _record(memory.qualify(name, problem.path), problem)
+            status.problem_record(memory.qualify(name, problem.path), problem)
             for problem in check.validate(memory.workspace(name))
         ]
     if arguments.json:
-        shown = json.dumps({"ok": not found, "problems": found}, ensure_ascii=False, indent=2)
-        around.out.line(shown)
+        around.out.json({"ok": not found, "problems": found})
         return 1 if found else 0
     for problem in found:
         show.print_problem(problem, around.out)
@@ -69,7 +61,3 @@ def validate(arguments: Arguments, around: Surroundings) -> int:
     count = f"{len(found)} problem{'s' if len(found) != 1 else ''}" if found else "no problems"
     around.out.line(f"Checked {checked}: {count}.")
     return 1 if found else 0
-
-
-def _record(path: str, problem: Problem) -> dict[str, Json]:
-    return status.problem_record(path, problem)

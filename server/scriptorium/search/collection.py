@@ -7,8 +7,7 @@ dead rows until `compacted` leaves them out.
 
 from __future__ import annotations
 
-from collections.abc import Collection as Sized
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -87,7 +86,7 @@ class Collection:
     def shown(self, entry: int) -> Shown:
         return units.decoded(self.records[entry])
 
-    def in_paths(self, wanted: Sized[str]) -> Array:
+    def in_paths(self, wanted: Container[str]) -> Array:
         """A bool for each unit: whether its entry lies in one of the paths."""
         named = np.array([path in wanted for path in self.paths], bool)
         return named[self.columns.entry_path][self.columns.unit_entry]

@@ -24,7 +24,7 @@ class Columns:
     entry_path: Array
     """int32, one an entry: its place in `paths`."""
     entry_kind: Array
-    """uint8: its place in _KINDS."""
+    """uint8: its place in KINDS."""
     entry_newest: Array
     """int64: when it last held, in seconds to order by; 0 where that is unknown."""
     entry_print: Array

@@ -20,7 +20,7 @@ from scriptorium.workspace import journal
 from scriptorium.workspace.layout import Layout
 
 NAME = "cache/search.arrays"
-_FORMAT = "1"
+_FORMAT = "2"
 """To be raised with every change to what terms, units or columns mean."""
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from scriptorium.search import collection as columns
 from scriptorium.search import compact
-from scriptorium.search.collection import Collection
+from scriptorium.search.collection import Collection, followed
 from scriptorium.workspace.memory import Workspace
 
 _FEW = 256
@@ -32,7 +31,7 @@ class Follower:
         """The collection of the workspace as it is on disk now."""
         with self._lock:
             before = self._current or compact.stored(self._workspace.layout)
-            now = self._workspace.reading(lambda snapshot: columns.followed(before, snapshot))
+            now = self._workspace.reading(lambda snapshot: followed(before, snapshot))
             self._current = now
             # A cache with another catalog's numbers would be compared file by file at each start.
             due = _is_due(now) or (now.epoch != before.epoch and len(now.alive) > _FEW)

@@ -95,28 +95,22 @@ class Index:
         InvalidArgument for an argument that is none of what is named here, EmbeddingUnavailable
         when `method` needs an endpoint and there is none that works.
         """
-        if method not in METHODS:
-            raise InvalidArgument(f"method is one of {', '.join(METHODS)}, not {method!r}.")
-        if not 1 <= top_k <= MOST:
-            raise InvalidArgument(f"top_k is 1 to {MOST}, not {top_k}.")
+        _check(method, top_k)
         window = dates.window(date_from, date_to)
         if method != "bm25" and embedder is None:
             raise EmbeddingUnavailable(UNCONFIGURED)
         collection = self._follower.current()
         search = _Search(collection, query, _allowed(collection, path_prefix, window))
-        partial = None
-        ranked = search.by_words(top_k if method == "bm25" else MOST)
-        ranks: dict[int, Ranks] = {}
-        if method != "bm25" and embedder is not None:
+        if method == "bm25" or embedder is None:
+            hits, partial = self._hits(search, search.by_words(top_k), {}), None
+        else:
             meant = self._vectors.scores(collection, query, embedder)
-            partial = meant.partial
             allowed = search.allowed & meant.known
-            similar = ranking.best(collection, meant.similarity, allowed, MOST)
-            if method == "embedding":
-                ranked = similar
-            else:
-                ranked, ranks = _fuse(ranked, similar)
-        hits = self._hits(search, ranked[:top_k], ranks)
+            ranked = ranking.best(collection, meant.similarity, allowed, MOST)
+            ranks: dict[int, Ranks] = {}
+            if method == "hybrid":
+                ranked, ranks = _fuse(search.by_words(MOST), ranked)
+            hits, partial = self._hits(search, ranked[:top_k], ranks), meant.partial
         explanation = "" if hits else search.explanation(partial)
         return Results(method, hits, partial, explanation)
 
@@ -201,6 +195,14 @@ class _Search:
             "No unit shares a word with the query. Try other words: names, synonyms, the language"
             " in which it was said; or memory_list for the topics there are."
         )
+
+
+def _check(method: str, top_k: int) -> None:
+    """Raises InvalidArgument for what is not offered."""
+    if method not in METHODS:
+        raise InvalidArgument(f"method is one of {', '.join(METHODS)}, not {method!r}.")
+    if not 1 <= top_k <= MOST:
+        raise InvalidArgument(f"top_k is 1 to {MOST}, not {top_k}.")
 
 
 def _allowed(collection: Collection, path_prefix: str | None, window: Window | None) -> Array:

@@ -24,6 +24,9 @@ type Kind = Literal["block", "source"]
 
 LOWER = 0.5
 """The weight of a term in a heading or a time, beside 1 for the text itself."""
+_DATED = 3
+"""The terms of a full date. Each unit is as long as if it had one: were its own times counted, the
+best dated of equal claims would be the longest and come last."""
 KEPT = 4000
 """Characters of a source that search keeps and embeds; a longer one is read from its file."""
 
@@ -81,14 +84,14 @@ class Entry:
 
     def counted(self) -> Counted:
         """The units of the entry, their words counted."""
-        context = _terms(" \n".join(self.shown.headings))
+        headings = _terms(" \n".join(self.shown.headings))
         embedded = self.shown.embedding_texts()
         units = []
         language = ""
         for text, times, source in zip(self.texts, self.times, embedded, strict=True):
             own, spoken = terms_and_language(text)
             language = language or spoken
-            units.append(_unit(own, [*context, *_terms(" ".join(times))], times, source))
+            units.append(_unit(own, headings, times, source))
         return Counted(tuple(units), language)
 
     def encoded(self) -> bytes:
@@ -170,16 +173,17 @@ def _terms(text: str) -> tuple[str, ...]:
     return tuple(terms_and_language(text)[0])
 
 
-def _unit(own: list[str], context: list[str], times: tuple[str, ...], source: str) -> Unit:
+def _unit(own: list[str], headings: tuple[str, ...], times: tuple[str, ...], source: str) -> Unit:
     counted: dict[int, float] = {}
     for term in own:
         key = term_key(term)
         counted[key] = counted.get(key, 0.0) + 1.0
-    for term in context:
+    for term in (*headings, *_terms(" ".join(times))):
         key = term_key(term)
         counted[key] = counted.get(key, 0.0) + LOWER
     spans = tuple(span for time in times if (span := dates.span(time)))
-    return Unit(counted, len(own) + LOWER * len(context), spans, text_digest(source))
+    size = len(own) + LOWER * (len(headings) + _DATED)
+    return Unit(counted, size, spans, text_digest(source))
 
 
 def text_digest(text: str) -> tuple[int, int]:

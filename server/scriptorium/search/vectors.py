@@ -7,6 +7,7 @@ another model or length lie in a file of their own, which is never dropped becau
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -32,6 +33,10 @@ _SAVE_SHARE = 20
 """Seconds between two savings: at least the first, and so many times what the last one took."""
 _JOIN_SHARE = 16
 _FORMAT = "1"
+
+
+FILE = re.compile(r"vectors-[0-9a-f]+-\d+\.arrays")
+"""The names of the tables' files in the cache: a hash of the model, and a vector's length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +225,14 @@ class _Filler(threading.Thread):
             )
         order = np.argsort(keys[:, 0], kind="stable")
         return Table(keys[order], _normal(made)[order])
+
+
+def retain(layout: Layout, name: str, live: Array) -> None:
+    """The table's file in the cache has rows of the keys `live` only; one that cannot be read has
+    none. Raises OSError.
+    """
+    table = _loaded(layout, f"cache/{name}")
+    journal.write_runtime(layout, f"cache/{name}", _packed(table.only(live)))
 
 
 def _normal(vectors: Array) -> Array:
