@@ -129,6 +129,16 @@ def prepared(root: Path, units: int) -> None:
     index.settle()
 
 
+def run(units: int) -> Measured:
+    """The figures of a new workspace of about that size, measured in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "memory"
+        prepared(root, units)
+        child = [sys.executable, __file__, "--measure", str(root)]
+        output = subprocess.run(child, stdout=subprocess.PIPE, check=True, text=True).stdout
+    return Measured(**json.loads(output))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Latency of a search by words.")
     parser.add_argument("--units", type=int, nargs="+", default=list(TARGETS))
@@ -141,13 +151,8 @@ def main() -> None:
         return
     results = []
     for units in arguments.units:
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder) / "memory"
-            prepared(root, units)
-            child = [sys.executable, __file__, "--measure", str(root)]
-            output = subprocess.run(child, capture_output=True, check=True, text=True).stdout
-            results.append(Measured(**json.loads(output)))
-            print(_line(results[-1], units))
+        results.append(run(units))
+        print(_line(results[-1], units))
     if arguments.json:
         arguments.json.write_text(json.dumps([asdict(result) for result in results], indent=2))
     if arguments.plot:

@@ -86,7 +86,7 @@ def _events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": opening}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
-            empty = {"text": ""}
+            empty: dict[str, Any] = {"text": ""}
             delta = {"type": "text_delta", "text": block["text"]}
         else:
             empty = {"input": {}}

@@ -12,6 +12,7 @@ from tests.clients.anthropic_api import AnthropicApi
 from tests.clients.tmux import Terminal
 
 TOOLS = [f"memory_{name}" for name in ("grep", "list", "read", "search", "status", "update")]
+READY = "shift+tab to cycle"  # the line below the input, in a terminal
 QUIET = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -43,7 +44,7 @@ class ClaudeCode:
 
     def run(self, *arguments: str | Path, status: int = 0, cwd: Path | None = None) -> str:
         done = subprocess.run(
-            [str(self.binary), *map(str, arguments)],
+            [self.binary, *arguments],
             cwd=cwd or self.cwd,
             env=self.full_environment(),
             stdin=subprocess.DEVNULL,
@@ -61,7 +62,7 @@ class ClaudeCode:
 
     def warm(self, plugin: Path) -> None:
         """The environment of that plugin's sources is there: `-p` waits for no first start."""
-        launcher = [plugin / "bin" / "scriptorium", "--version"]
+        launcher: list[str | Path] = [plugin / "bin" / "scriptorium", "--version"]
         subprocess.run(launcher, env=self.environment, check=True, capture_output=True, timeout=90)
 
     def answer_first_questions(self) -> None:
@@ -86,3 +87,11 @@ class ClaudeCode:
         )
         result: dict[str, Any] = json.loads(out)
         return result
+
+
+def wait_for_server(screen: Terminal) -> None:
+    """The session has the plugin's server; a prompt that is sent earlier does not wait for it."""
+    screen.type("/mcp")
+    screen.wait_for("6 tools")
+    screen.press("Escape")
+    screen.wait_for_end_of("6 tools")

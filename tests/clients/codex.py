@@ -58,7 +58,7 @@ class Codex:
 
     def run(self, *arguments: str | Path, status: int = 0) -> str:
         done = subprocess.run(
-            [str(self.binary), *map(str, arguments)],
+            [self.binary, *arguments],
             cwd=self.cwd,
             env=self.full_environment(),
             stdin=subprocess.DEVNULL,
@@ -82,7 +82,7 @@ class Codex:
 
     def warm(self) -> None:
         """The environment of the installed copy is there: `exec` waits for no first start."""
-        command = [self.plugin / "bin" / "scriptorium", "--version"]
+        command: list[str | Path] = [self.plugin / "bin" / "scriptorium", "--version"]
         subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=90)
 
     def terminal(self, *arguments: str) -> Terminal:

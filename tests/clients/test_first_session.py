@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.clients import anthropic_api, openai_api
 from tests.clients.anthropic_api import AnthropicApi
-from tests.clients.claude_code import TOOLS, ClaudeCode
+from tests.clients.claude_code import READY, TOOLS, ClaudeCode, wait_for_server
 from tests.clients.codex import Codex
 from tests.clients.offline import Offline
 from tests.clients.openai_api import OpenAiApi
@@ -19,6 +19,7 @@ from tests.clients.residence import PATCH, SOURCE
 from tests.clients.scripted import Body, texts
 
 WORDS = "Hello, I am called Ada."
+LATER = "What do you remember?"
 
 
 @pytest.fixture
@@ -83,6 +84,33 @@ def test_claude_code_works_on_a_fresh_machine_and_the_next_session_has_the_tools
     assert plugin_tools(claude.api.requests[0]) == TOOLS
     assert (claude.memory / "topics/personal/residence.md").exists()
     assert pending(claude.memory).count(WORDS) == 1
+
+
+@pytest.mark.scenario("In a terminal: a first session where nothing is bootstrapped")
+def test_a_terminal_on_a_fresh_machine_answers_at_once_and_has_the_tools_later_in_the_session(
+    claude: ClaudeCode, root: Path, nothing_bootstrapped: dict[str, str], tmp_path: Path
+) -> None:
+    claude.environment |= nothing_bootstrapped
+    claude.install(root)
+    claude.answer_first_questions()
+    claude.more = {"MCP_TIMEOUT": "120000"}  # ms; on a busy machine its half minute is too short
+    with claude.terminal() as screen:
+        screen.wait_for(READY)
+        screen.type(WORDS)
+        screen.wait_for("Hello.")
+        first = claude.api.requests[0]
+        assert first_line(root) in texts(first["messages"])
+        assert plugin_tools(first) == []
+
+        wait_for(lambda: is_ready(tmp_path / "environments"), 100)
+        wait_for_server(screen)
+        screen.type(LATER)
+        wait_for(lambda: LATER in pending(claude.memory))
+        second = next(b for b in claude.api.requests if LATER in texts(b["messages"]))
+        assert plugin_tools(second) == TOOLS
+        screen.type("/exit")
+        wait_for(screen.is_over)
+    assert pending(claude.memory) == [WORDS, LATER]
 
 
 @pytest.mark.scenario("A session offline, everything bootstrapped")

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from tests.clients.anthropic_api import AnthropicApi, say, tools
-from tests.clients.claude_code import TOOLS, ClaudeCode
+from tests.clients.claude_code import READY, TOOLS, ClaudeCode, wait_for_server
 from tests.clients.patience import wait_for
 from tests.clients.pool import pending
 from tests.clients.scripted import Body, texts
 from tests.clients.tmux import Terminal
 
-READY = "shift+tab to cycle"
 FRAME = "<scriptorium-memory>"
 SUMMARY = "<analysis>All of it.</analysis>\n<summary>The user said hello.</summary>"
 
@@ -52,14 +51,6 @@ def request_text(body: Body) -> str:
 
 def is_summary(body: Body) -> bool:
     return "Your task is to create a detailed summary" in request_text(body)
-
-
-def wait_for_server(screen: Terminal) -> None:
-    """The session has the plugin's server; a prompt that is sent earlier does not wait for it."""
-    screen.type("/mcp")
-    screen.wait_for("6 tools")
-    screen.press("Escape")
-    screen.wait_for_end_of("6 tools")
 
 
 def leave(screen: Terminal) -> None:

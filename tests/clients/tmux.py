@@ -6,11 +6,12 @@ tests assert on the requests that reached the model, and on files.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -19,6 +20,7 @@ import pytest
 from tests.clients.patience import wait_for
 
 WIDTH, HEIGHT = 160, 50
+PRESSES = 20
 
 
 @dataclass
@@ -56,24 +58,35 @@ class Terminal:
         """Keys by tmux's names: `Enter`, `Escape`, `C-c`."""
         self._tmux("send-keys", *keys)
 
+    def press_until(self, key: str, condition: Callable[[], object]) -> None:
+        """Presses, again each second, until it holds: a dialog just drawn may not listen yet."""
+        for _ in range(PRESSES):
+            self.press(key)
+            with contextlib.suppress(AssertionError):
+                return wait_for(condition, 1)
+        raise AssertionError(f"{key} did nothing:\n{self.screen()}")
+
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
     def wait_for(self, text: str, seconds: float = 30) -> None:
         """The text is on the screen. Fails with the screen where it does not come."""
-        try:
-            wait_for(lambda: text in self.screen(), seconds)
-        except AssertionError as error:
-            raise AssertionError(f"{text!r} is not on the screen:\n{self.screen()}") from error
+        self._wait(lambda: text in self.screen(), f"{text!r} is not on the screen", seconds)
 
     def wait_for_end_of(self, text: str, seconds: float = 30) -> None:
         """The text is on the screen no more."""
-        wait_for(lambda: text not in self.screen(), seconds)
+        self._wait(lambda: text not in self.screen(), f"{text!r} is still on the screen", seconds)
 
     def is_over(self) -> bool:
         """Whether the program has ended, and the server with its only window."""
         told = self._tmux("list-sessions", check=False)
         return "no server running" in told or "error connecting" in told
+
+    def _wait(self, condition: Callable[[], object], otherwise: str, seconds: float) -> None:
+        try:
+            wait_for(condition, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{otherwise}:\n{self.screen()}") from error
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(
