@@ -125,7 +125,17 @@ def test_marks_lie_within_the_text_in_order(query: str, text: str) -> None:
         ("2026-08-03 ", {"2026", "2026-08", "2026-08-03"}),
         ("A", {"a" * 64}),
     ],
-    ids=ascii,
+    ids=[
+        "words",
+        "single letters",
+        "one word",
+        "CJK",
+        "accent",
+        "punctuation",
+        "combining accents",
+        "dates",
+        "capitals",
+    ],
 )
 def test_a_text_of_millions_of_characters_is_cut_like_a_short_one(
     unit: str, found: set[str]
