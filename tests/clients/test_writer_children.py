@@ -7,16 +7,14 @@ and nothing of the writer may stay behind.
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients import anthropic_api, openai_api
+from tests.clients import anthropic_api, leftovers, openai_api
 from tests.clients.anthropic_api import AnthropicApi
 from tests.clients.claude_code import ClaudeCode
 from tests.clients.codex import Codex
@@ -63,14 +61,11 @@ def claude(claude_binary, base_environment, project) -> Iterator[ClaudeCode]:
 
 
 @pytest.fixture
-def codex(codex_binary, base_environment, project, cache) -> Iterator[Codex]:
-    # Codex takes no home below /tmp.
-    home = Path(tempfile.mkdtemp(prefix="codex-home-", dir=cache))
+def codex(codex_binary, codex_environment, project) -> Iterator[Codex]:
     with OpenAiApi() as api:
-        client = Codex(codex_binary, api, {**base_environment, "HOME": str(home)}, project)
+        client = Codex(codex_binary, api, codex_environment, project)
         trap_codex(client)
         yield client
-    shutil.rmtree(home, ignore_errors=True)
 
 
 def sprung(home: Path) -> Path:
@@ -259,7 +254,7 @@ def test_an_ingest_that_is_ended_takes_its_writer_with_it(client, root, tmp_path
 
     def never(_: Mapping[str, Any]) -> Mapping[str, Any]:
         reached.touch()
-        wait_for(lambda: not beside(driven.home), 20)
+        wait_for(lambda: not leftovers.running(driven.home), 20)
         return anthropic_api.say("too late")
 
     api.aside = [(lambda _: True, never)]
@@ -276,17 +271,4 @@ def test_an_ingest_that_is_ended_takes_its_writer_with_it(client, root, tmp_path
         wait_for(reached.exists, 60)
         process.send_signal(number)
         process.wait(20)
-    wait_for(lambda: not beside(driven.home), 15)
-
-
-def beside(home: Path) -> list[int]:
-    """The processes whose home that is."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (place / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if f"HOME={home}".encode() in environment:
-            found.append(int(place.name))
-    return found
+    wait_for(lambda: not leftovers.running(driven.home), 15)
