@@ -1,12 +1,15 @@
 """Every benchmark in one run: writes `results.json`, and `results.md` and `plots/` from it.
 
     python benchmarks/run.py [--quick] [--locomo locomo.json]
-                             [--embedding-url U --embedding-model M] [--write-readme]
+                             [--embedding-url U --embedding-model M] [--keep-retrieval]
+                             [--write-readme]
 
-Takes some ten minutes; a quick run takes two, prints the page and writes nothing. Needs a Python
-with the package and its development tools (the one that `bin/test` makes has them), and npm for one
-of the peers. LoCoMo is read from where it lies; only figures are written. `--write-readme` alone
-brings results.md, the plots and README.md up to date with the results that are there.
+Takes some four minutes, with LoCoMo and embeddings some fifteen; a quick run takes two, prints the
+page and writes nothing. Needs a Python with the package and its development tools (the one that
+`bin/test` makes has them), and npm for one of the peers. LoCoMo is read from where it lies; only
+figures are written. `--keep-retrieval` takes over what an earlier run found, which depends on no
+machine. `--write-readme` alone brings results.md, the plots and README.md up to date with the
+results that are there.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import beside
 import hooks
@@ -94,13 +98,19 @@ def _hooks(runs: int) -> dict[str, float]:
     return {name: round(ms, 1) for name, ms in hooks.measure(runs).items()}
 
 
+def _kept(options: argparse.Namespace, part: str) -> Any:
+    """What results.json holds of it already."""
+    return report.load().get(part) if options.keep_retrieval else None
+
+
 def _retrieval(options: argparse.Namespace) -> dict[str, object] | None:
     if options.locomo is None:
-        return None
+        return _kept(options, "retrieval")
     endpoint = None
     if options.embedding_url and options.embedding_model and not options.quick:
         endpoint = Endpoint(options.embedding_url, options.embedding_model)
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "conversations": sum(1 for _ in retrieval.conversations(options.locomo)),
         "embedding_model": endpoint.model if endpoint else None,
         "results": [asdict(each) for each in retrieval.measure(options.locomo, endpoint)],
@@ -109,7 +119,7 @@ def _retrieval(options: argparse.Namespace) -> dict[str, object] | None:
 
 def _peer_recall(options: argparse.Namespace) -> list[dict[str, object]] | None:
     if options.locomo is None or options.quick:
-        return None
+        return _kept(options, "peer_recall")
     return [asdict(each) for each in peer_recall.measure(options.locomo, options.cache)]
 
 
@@ -118,6 +128,8 @@ def main() -> int:
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer sizes and runs, no embeddings")
     add("--locomo", type=Path, metavar="FILE", help="a LoCoMo JSON file, for the retrieval table")
+    keep = "keep the retrieval table of results.json: what is found depends on no machine"
+    add("--keep-retrieval", action="store_true", help=keep)
     add("--embedding-url", metavar="URL", help="an endpoint, for the retrieval by meaning")
     add("--embedding-model", metavar="MODEL", help="its model's name")
     default = Path.home() / ".cache" / "scriptorium" / "peers"

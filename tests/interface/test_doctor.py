@@ -342,7 +342,7 @@ def machine(environment: dict[str, str], residence: Remembered) -> Iterator[Mach
         (_protected, "broken|warning", "/topics ", "chmod u+rwx '"),
         (_topic_broken, "warning", "topics/work.md:3", "edit "),
         (_source_lost, "warning", "residence.md", "edit "),
-        (_update_interrupted, "note", "interrupted update", "the next update"),
+        (_update_interrupted, "note", "interrupted update", "the next start"),
         (_lock_held, "warning", "another process is writing", "end that process"),
         (_catalog_damaged, "note", "catalog is damaged", "rm '"),
         (_merge_in_progress, "warning", "middle of a merge", "git -C '"),

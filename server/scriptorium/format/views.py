@@ -169,6 +169,8 @@ def _escaped(text: str) -> str:
 def _moment_line(here: RelPath, moment: Moment) -> str:
     name = " › ".join(moment.headings) or moment.path.rpartition("/")[2].removesuffix(".md")
     label = excerpt(name, 120) or moment.block
+    if label.startswith("^"):
+        label = f"\\{label}"  # else `[^…]` is a citation
     up = "../" * here.count("/")
     target = f"{up}{_from_root(moment.path)}#^{moment.block}"
     return f"- [{label}]({target}): {moment.text}".rstrip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 
 from scriptorium.errors import ScriptoriumError
@@ -19,9 +20,11 @@ from scriptorium.interface import (
 )
 from scriptorium.interface.config import Loaded
 from scriptorium.interface.finding import Finding, broken, ok, warning
+from scriptorium.interface.opening import Wanted
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import Style, Terminal, plain
+from scriptorium.workspace import layers
 
 _SIGNS: dict[str, tuple[str, Style]] = {
     "ok": ("✓", "green"),
@@ -35,10 +38,12 @@ type Check = Callable[[], Iterable[Finding]]
 
 def doctor(arguments: Arguments, around: Surroundings) -> int:
     loaded = around.settings()
+    wanted = opening.asked(arguments)
     checks: list[tuple[str, Check]] = [
         ("environment", lambda: doctor_environment.findings(around)),
         ("settings", lambda: _settings(loaded)),
-        ("memory", lambda: _memory(arguments, loaded, around)),
+        ("memory", lambda: _interrupted(wanted, loaded, around)),
+        ("memory", lambda: _memory(wanted, loaded, around)),
         ("clients", lambda: doctor_clients.findings(around, loaded.settings)),
     ]
     found = [finding for area, check in checks for finding in _guarded(area, check)]
@@ -51,17 +56,23 @@ def doctor(arguments: Arguments, around: Surroundings) -> int:
     return 1 if worst else 0
 
 
-def _memory(arguments: Arguments, loaded: Loaded, around: Surroundings) -> Iterator[Finding]:
+def _interrupted(wanted: Wanted, loaded: Loaded, around: Surroundings) -> Iterator[Finding]:
+    with suppress(ScriptoriumError, OSError):  # what opens it says more of that
+        for spec in opening.specs(wanted, loaded.settings):
+            root = layers.resolve_root(spec.path, around.cwd, around.plugin_root, None)
+            yield from doctor_workspace.interrupted(root)
+
+
+def _memory(wanted: Wanted, loaded: Loaded, around: Surroundings) -> Iterator[Finding]:
+    asked = bool(wanted.workspaces)
     try:
-        wanted = opening.asked(arguments)
         memory = opening.open_memory(wanted, loaded, around)
     except ScriptoriumError as error:
-        if not arguments.workspace:
-            yield ok("memory", f"nothing is remembered yet: {error.message}")
-        else:
+        if asked:
             yield broken("memory", error.message, "name a folder that exists, or create it")
+        else:
+            yield ok("memory", f"nothing is remembered yet: {error.message}")
         return
-    asked = bool(arguments.workspace)
     yield from doctor_workspace.findings(memory, loaded.settings, around, asked=asked)
 
 

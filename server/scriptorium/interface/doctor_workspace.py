@@ -49,15 +49,18 @@ def findings(
     yield from _embedding(memory)
 
 
+def interrupted(root: Path) -> Iterator[Finding]:
+    """That a writer died within an update; asked before the workspace is opened, which mends it."""
+    if journal.interrupted(Layout.of(root)):
+        mend = "nothing is to be done: the next start finishes it, as this look did"
+        yield note("memory", f"an interrupted update was to be finished in {root}", mend)
+
+
 def _workspace(area: str, workspace: Workspace) -> Iterator[Finding]:
     layout = workspace.layout
-    interrupted = journal.pending(layout)  # the first look at memory finishes it
     counts = workspace.snapshot().counts()
     held = f"{counts.topic_files} topics, {counts.blocks} blocks, {counts.sources} sources"
     yield ok(area, f"{layout.root}: {held}")
-    if interrupted:
-        mend = "nothing is to be done: the next update or read finishes it, as this one did"
-        yield note(area, "an interrupted update was still to be finished", mend)
     yield from _permissions(area, layout)
     yield from _writing(area, layout)
     yield from _problems(area, workspace)
