@@ -21,6 +21,9 @@ from scriptorium.search.columns import KINDS, Columns, Records, extended
 from scriptorium.search.postings import Segment
 from scriptorium.search.units import Entry, Kind, Shown
 
+_AT_ONCE = 128
+"""Files whose words are counted together: of all at once, a first index would fill the memory."""
+
 
 class Delta(Protocol):
     @property
@@ -123,12 +126,14 @@ def followed(collection: Collection, snapshot: Snapshot) -> Collection:
     gone = set(map(str, delta.removed))
     if fresh:  # its numbers mean nothing here, but entries that are as before are kept
         gone |= set(collection.paths).difference(delta.changed)
-    work = _Work(collection)
-    for path in gone:
-        work.replace(path, ())
-    for path in delta.changed:
-        work.replace(path, _entries(snapshot, path))
-    return work.result(snapshot.epoch, delta.sequence)
+    for at in range(0, max(1, len(delta.changed)), _AT_ONCE):
+        work = _Work(collection)
+        for path in gone:
+            work.replace(path, ())
+        for path in delta.changed[at : at + _AT_ONCE]:
+            work.replace(path, _entries(snapshot, path))
+        collection, gone = work.result(snapshot.epoch, delta.sequence), set()
+    return collection
 
 
 def _entries(snapshot: Snapshot, path: RelPath) -> Iterable[Entry]:
