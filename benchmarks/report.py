@@ -194,6 +194,8 @@ def _reached(results: Record) -> Iterator[tuple[str, str, str, bool]]:
         if results.get("hooks"):
             ms = results["hooks"][name]
             yield f"hook {name}, median", f"{ms:.0f} ms", f"≤ {most} ms", ms <= most
+    yield from _capture(results)
+    yield from _survival(results)
     if results.get("retrieval"):
         for method, least in (("bm25", 70), ("hybrid", 75)):
             for each in results["retrieval"]["results"]:
@@ -238,6 +240,33 @@ def _searches(results: Record) -> Iterator[tuple[str, str, str, bool]]:
         yield f"the first after a restart, {where}", f"{s:.2f} s", f"≤ {first} s", s <= first
         more = each["after_update_ms"] - ms
         yield f"more after an update, {where}", f"{more:.1f} ms", "≤ 10 ms", more <= 10
+
+
+def _capture(results: Record) -> Iterator[tuple[str, str, str, bool]]:
+    if day := results.get("heavy_day"):
+        ms, calls = day["idle_ms"], day["idle_calls"]
+        what = "background CPU of a turn below the threshold, median"
+        yield what, f"{ms:.0f} ms, {calls} calls", "≤ 120 ms, 0 calls", ms <= 120 and calls == 0
+        once, facts, messages = day["messages_once"], day["facts_once"], day["messages"]
+        what = f"messages of a day with {day['killed']} ingests killed that are in memory once"
+        whole = once == facts == messages
+        yield what, f"{min(once, facts):,} of {messages:,}", "all", whole
+    if reading := results.get("transcript"):
+        ms = reading["new_ms"]
+        what = (
+            f"reading {reading['new_bytes']:,} new bytes of a {reading['megabytes']} MB transcript"
+        )
+        yield f"{what}, median", f"{ms:.1f} ms", "≤ 50 ms", ms <= 50
+
+
+def _survival(results: Record) -> Iterator[tuple[str, str, str, bool]]:
+    if found := results.get("survival"):
+        runs, broken = found["runs"], found["broken"]
+        what = f"updates killed or failed at each of {found['steps']} steps, whole or not there"
+        yield what, f"{runs - broken} of {runs}", "all", broken == 0
+        lost, torn = found["crowd_lost"] + found["crowd_twice"], found["crowd_torn"]
+        what = f"{found['crowd_updates']} updates by 8 processes at once"
+        yield what, f"{lost} lost, {torn} torn", "0 lost, 0 torn", lost == torn == 0
 
 
 def plots(results: Record) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@
                              [--embedding-url U --embedding-model M] [--keep-retrieval]
                              [--write-readme]
 
-Takes some four minutes, with LoCoMo and embeddings some fifteen; a quick run takes two, prints the
+Takes some six minutes, with LoCoMo and embeddings some seventeen; a quick run takes two, prints the
 page and writes nothing. Needs a Python with the package and its development tools (the one that
 `bin/test` makes has them), and npm for one of the peers. LoCoMo is read from where it lies; only
 figures are written. `--keep-retrieval` takes over what an earlier run found, which depends on no
@@ -27,12 +27,15 @@ from pathlib import Path
 from typing import Any
 
 import beside
+import heavy_day
 import hooks
 import peer_recall
 import report
 import retrieval
 import search_latency
 import start
+import survival
+import transcript
 
 import workspace
 from scriptorium.search.embedding import Endpoint
@@ -59,6 +62,11 @@ def measure(options: argparse.Namespace) -> report.Record:
         ),
         "search": _told("search", lambda: [asdict(search_latency.run(n)) for n in units]),
         "tools": _told("tools", lambda: [asdict(workspace.run(n, None)) for n in blocks]),
+        "transcript": _told("transcript", lambda: asdict(transcript.measure(40 if quick else 400))),
+        "heavy_day": _told(
+            "a heavy day", lambda: asdict(heavy_day.measure(*((3, 20) if quick else (10, 150))))
+        ),
+        "survival": _told("survival", lambda: asdict(survival.measure(5 if quick else 20))),
         "retrieval": _told("retrieval", lambda: _retrieval(options)),
         "peer_recall": _told("the peers' retrieval", lambda: _peer_recall(options)),
     }

@@ -56,7 +56,12 @@ def next_start(root: Path) -> None:
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Scenario:
-    template, done = tmp_path / "template", tmp_path / "done"
+    return prepared(tmp_path)
+
+
+def prepared(folder: Path) -> Scenario:
+    """The update above, and what is there before and after it; the benchmarks count with it too."""
+    template, done = folder / "template", folder / "done"
     prepare(template)
     before = crash.files(template)
     reference = Scenario(template, remember, next_start, lambda _: "before")
