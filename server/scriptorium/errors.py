@@ -67,7 +67,12 @@ class BrokenContract(ScriptoriumError):
     """The result of an update breaks the contract; `details.problems` lists every problem."""
 
     @staticmethod
-    def of(problems: Sequence[Problem]) -> BrokenContract:
+    def of(
+        problems: Sequence[Problem],
+        *,
+        intro: str = "The update was refused and nothing changed",
+        step: str = "Mend the patch and send it again.",
+    ) -> BrokenContract:
         """The error whose code is that of the first problem, and which carries all of them."""
         first = problems[0]
         kinds = (InvalidTopicFormat, MissingSource, DanglingBlockLink)
@@ -76,8 +81,7 @@ class BrokenContract(ScriptoriumError):
         shown = "\n".join(f"- {p.path}:{p.line}: {p.message}" for p in problems[:5])
         more = f"\n- and {len(problems) - 5} more in details.problems" if len(problems) > 5 else ""
         return kind(
-            f"The update was refused and nothing changed: {count}."
-            f" Mend the patch and send it again.\n{shown}{more}",
+            f"{intro}: {count}. {step}\n{shown}{more}",
             path=first.path,
             details={
                 "problems": [

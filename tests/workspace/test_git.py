@@ -151,16 +151,27 @@ def test_on_without_a_repository_is_an_error_and_auto_is_not(tmp_path: Path, hom
     assert str(tmp_path) not in failed.value.message
 
 
-def test_the_first_commit_of_a_repository_and_one_on_a_detached_head(repo: Path) -> None:
+def test_nothing_is_committed_where_no_branch_is_checked_out(repo: Path) -> None:
     run(repo, "checkout", "--quiet", "--detach")
     write(repo, "core.md", "detached\n")
-    assert git.commit(repo, "auto", ["core.md"], "x").commit == run(repo, "rev-parse", "HEAD")
-    assert run(repo, "rev-list", "--count", "main") == "1"
+    outcome = git.commit(repo, "auto", ["core.md"], "x")
+    assert outcome.commit is None
+    assert "git switch" in (outcome.reason or "")
+    assert run(repo, "rev-parse", "HEAD") == run(repo, "rev-parse", "main")
 
+
+def test_a_branchs_first_commit_takes_what_was_there_before_the_repository(repo: Path) -> None:
     run(repo, "checkout", "--quiet", "--orphan", "empty")
     run(repo, "rm", "--quiet", "--cached", "core.md")
-    assert git.commit(repo, "auto", ["core.md"], "x").commit
+    write(repo, "topics/old.md", "old\n")
+    every = ["core.md", "topics/old.md"]
+    assert git.commit(repo, "auto", ["core.md"], "x", every=lambda: every).commit
     assert run(repo, "rev-list", "--count", "empty") == "1"
+    assert run(repo, "ls-tree", "-r", "--name-only", "empty").split("\n") == every
+    write(repo, "topics/old.md", "edited\n")
+    write(repo, "core.md", "second\n")
+    assert git.commit(repo, "auto", ["core.md"], "x", every=lambda: every).commit
+    assert committed_files(repo) == ["M\tcore.md"]
 
 
 def test_an_identity_is_supplied_only_where_none_is_configured(repo: Path) -> None:

@@ -136,7 +136,8 @@ def two(bare: Path, one: Machine) -> Machine:
 
 def assert_same(*machines: Machine) -> None:
     states = [state(m.root) for m in machines]
-    assert all(s == states[0] for s in states)
+    for other in states[1:]:
+        assert other == states[0]
     assert states[0]["index"] == ""
     for m in machines:
         assert validate(m.workspace) == []
@@ -280,6 +281,157 @@ def test_what_a_conflict_says_to_do_leads_out_of_it(one: Machine, two: Machine) 
     assert "Paris, then Rome" in one.text(TOPIC)
 
 
+def test_a_merge_by_hand_that_took_one_sides_sources_drops_no_message(
+    one: Machine, two: Machine
+) -> None:
+    text = one.text(TOPIC)
+    one.hear("m1", "said to one", "2026-08-02T10:00:00Z")
+    two.hear("m2", "said to two", "2026-08-03T10:00:00Z")
+    one.write(TOPIC, text.replace("Lyon", "Paris"))
+    two.write(TOPIC, text.replace("Lyon", "Rome"))
+    one.sync()
+    with pytest.raises(ConcurrentUpdate, match="`git merge origin/main`"):
+        two.sync()
+    run(two.root, "add", "--force", "core.md", "topics", "sources")
+    run(two.root, "commit", "--quiet", "-m", "Edits")
+    with pytest.raises(subprocess.CalledProcessError):
+        run(two.root, "merge", "origin/main")
+    two.write(TOPIC, text.replace("Lyon", "Paris, then Rome"))
+    run(two.root, "commit", "--quiet", "-am", "Merge")
+    assert [m for m, _ in two.records()] == ["m0", "m2"]
+
+    two.sync()
+    one.sync()
+    assert_same(one, two)
+    assert [m for m, _ in one.records()] == ["m0", "m1", "m2"]
+
+
+def test_messages_that_a_pull_dropped_come_back_even_after_it_was_pushed(
+    one: Machine, two: Machine
+) -> None:
+    one.hear("m1", "said to one", "2026-08-02T10:00:00Z")
+    two.hear("m2", "said to two", "2026-08-03T10:00:00Z")
+    one.sync()
+    run(two.root, "add", "--force", "sources")
+    run(two.root, "commit", "--quiet", "-m", "Edits")
+    with pytest.raises(subprocess.CalledProcessError):
+        run(two.root, "pull", "--quiet", "--no-rebase", "origin", "main")
+    run(two.root, "commit", "--quiet", "-am", "Merge")
+    run(two.root, "push", "--quiet", "origin", "main")
+    two.hear("m3", "said later", "2026-08-04T10:00:00Z")
+    two.sync()
+    one.sync()
+    assert_same(one, two)
+    assert [m for m, _ in one.records()] == ["m0", "m1", "m2", "m3"]
+    before = head(one.root)
+    assert one.sync().commit == before
+
+
+def test_what_was_erased_since_a_merge_by_hand_stays_erased(one: Machine, two: Machine) -> None:
+    one.hear("m1", "said to one", "2026-08-02T10:00:00Z")
+    two.hear("m2", "said to two", "2026-08-03T10:00:00Z")
+    one.sync()
+    run(two.root, "add", "--force", "sources")
+    run(two.root, "commit", "--quiet", "-m", "Edits")
+    with pytest.raises(subprocess.CalledProcessError):
+        run(two.root, "pull", "--quiet", "--no-rebase", "origin", "main")
+    run(two.root, "commit", "--quiet", "-am", "Merge")
+    path = two.root / "sources/codex/thread.md"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(sources.tombstone(text, [SourceId("codex/thread/m2")], "2026-08-09"))
+    two.sync()
+    assert two.records() == [("m0", "hello"), ("m1", "said to one"), ("m2", "")]
+
+
+def test_two_updates_of_one_topic_are_no_conflict(one: Machine, two: Machine) -> None:
+    one.learn(TOPIC, "tea", "Anna drinks tea.")
+    two.learn(TOPIC, "cat", "Anna has a cat.")
+    one.sync()
+    two.sync()
+    one.sync()
+    assert_same(one, two)
+    text = one.text(TOPIC)
+    assert [word for word in ("Lyon", "tea", "cat") if word in text] == ["Lyon", "tea", "cat"]
+
+
+def test_a_topic_made_on_both_sides_is_no_conflict(one: Machine, two: Machine) -> None:
+    one.learn("topics/home.md", "home", "Anna has a cat.")
+    two.learn("topics/home.md", "home", "Anna has a dog.")
+    one.sync()
+    two.sync()
+    one.sync()
+    assert_same(one, two)
+    assert one.text("topics/home.md").count("# Home\n") == 1
+    assert "cat" in one.text("topics/home.md")
+    assert "dog" in one.text("topics/home.md")
+
+
+def test_what_both_add_to_the_core_stays(one: Machine, two: Machine) -> None:
+    one.write("core.md", "# Core memory\n\n- Anna likes tea.\n")
+    one.sync()
+    two.sync()
+    one.write("core.md", one.text("core.md") + "- She lives in Lyon.\n")
+    two.write("core.md", two.text("core.md") + "- She has a cat.\n")
+    one.sync()
+    two.sync()
+    one.sync()
+    assert_same(one, two)
+    assert {"- She lives in Lyon.", "- She has a cat."} <= {*one.text("core.md").split("\n")}
+
+
+def test_a_remote_whose_history_was_rewritten_brings_nothing_back(
+    one: Machine, two: Machine
+) -> None:
+    one.learn("topics/home.md", "cat", "Anna has a secret cat.")
+    one.sync()
+    two.sync()
+    first = run(one.root, "rev-list", "--max-parents=0", "HEAD")
+    run(one.root, "reset", "--quiet", "--hard", first)
+    one.learn("topics/work.md", "job", "Anna works at a mill.")
+    run(one.root, "add", "--all")
+    run(one.root, "commit", "--quiet", "-m", "Work")
+    run(one.root, "push", "--quiet", "--force", "origin", "main")
+    two.learn("topics/food.md", "tea", "Anna drinks tea.")
+    before = state(two.root)
+    with pytest.raises(GitCommitFailed, match="--accept-rewrite"):
+        two.sync()
+    assert state(two.root) == before
+
+    sync.sync(two.workspace, accept_rewrite=True)
+    one.sync()
+    assert_same(one, two)
+    assert not (two.root / "topics/home.md").exists()
+    assert "mill" in two.text("topics/work.md")
+    assert "tea" in one.text("topics/food.md")
+    assert "secret" not in run(two.root, "log", "-p", "main")
+    assert two.sync().sent == 0
+
+
+def test_history_that_was_rewritten_here_is_not_undone_by_the_remotes(one: Machine) -> None:
+    one.write("core.md", "# Core memory\n\nA secret.\n")
+    one.sync()
+    first = run(one.root, "rev-list", "--max-parents=0", "HEAD")
+    run(one.root, "reset", "--quiet", "--hard", first)
+    with pytest.raises(GitCommitFailed, match="`git push --force origin HEAD:main`"):
+        one.sync()
+    run(one.root, "push", "--quiet", "--force", "origin", "HEAD:main")
+    assert one.sync().received == ()
+    assert "secret" not in one.text("core.md")
+
+
+def test_a_fetch_by_hand_does_not_hide_that_history_was_rewritten(
+    one: Machine, two: Machine
+) -> None:
+    one.write("core.md", "# Core memory\n\nA secret.\n")
+    one.sync()
+    two.sync()
+    run(one.root, "commit", "--quiet", "--amend", "-m", "rewritten")
+    run(one.root, "push", "--quiet", "--force", "origin", "main")
+    run(two.root, "fetch", "--quiet")
+    with pytest.raises(GitCommitFailed, match="--accept-rewrite"):
+        two.sync()
+
+
 def test_a_topic_deleted_here_and_edited_there_is_a_conflict(one: Machine, two: Machine) -> None:
     one.write(TOPIC, one.text(TOPIC).replace("Lyon", "Paris"))
     (two.root / TOPIC).unlink()
@@ -298,6 +450,21 @@ def test_committed_conflict_markers_are_refused(one: Machine) -> None:
     with pytest.raises(InvalidTopicFormat) as refused:
         one.sync()
     assert refused.value.path == TOPIC
+    assert state(one.root) == before
+
+
+@pytest.mark.parametrize(
+    "marks",
+    ["<<<<<<< HEAD\na\n=======\nb\n>>>>>>> b", "<<<<<<< HEAD\na", "b\n>>>>>>> origin/main"],
+    ids=["whole", "first", "last"],
+)
+def test_conflict_markers_that_a_person_committed_are_not_sent(one: Machine, marks: str) -> None:
+    one.write("core.md", f"# Core memory\n\n{marks}\n")
+    run(one.root, "commit", "--quiet", "-am", "x")
+    before = state(one.root)
+    with pytest.raises(InvalidTopicFormat, match="conflict") as refused:
+        one.sync()
+    assert refused.value.path == "core.md"
     assert state(one.root) == before
 
 
@@ -411,8 +578,43 @@ def test_another_branchs_name_is_told_instead_of_making_a_second_one(
 ) -> None:
     other = machine(bare, "other")
     run(other.root, "branch", "-m", "master")
-    with pytest.raises(GitCommitFailed, match="git branch -m main"):
+    with pytest.raises(GitCommitFailed, match="`git branch -m main`"):
         other.sync()
+    run(other.root, "branch", "-m", "main")
+    other.sync()
+    assert_same(one, other)
+
+
+def test_a_clone_of_what_was_empty_then_is_told_both_commands(bare: Path, tmp_path: Path) -> None:
+    root = tmp_path / "clone"
+    run(bare, "symbolic-ref", "HEAD", "refs/heads/master")
+    run(tmp_path, "clone", "--quiet", str(bare), str(root))
+    Workspace.open(root, ignore=False)
+    first = machine(bare, "one")
+    first.sync()
+    with pytest.raises(GitCommitFailed) as failed:
+        Machine(root).sync()
+    assert "`git branch -m main`, then `git branch --unset-upstream`" in failed.value.message
+    run(root, "branch", "-m", "main")
+    run(root, "branch", "--unset-upstream")
+    Machine(root).sync()
+    assert_same(first, Machine(root))
+
+
+def test_a_conflict_between_memories_without_a_common_past_leads_out(
+    bare: Path, one: Machine
+) -> None:
+    other = machine(bare, "other")
+    other.write(TOPIC, one.text(TOPIC).replace("Lyon", "Rome"))
+    other.write("sources/codex/thread.md", one.text("sources/codex/thread.md"))
+    with pytest.raises(ConcurrentUpdate, match="merge --allow-unrelated-histories origin/main"):
+        other.sync()
+
+
+def test_work_on_no_branch_is_refused_with_the_way_back(one: Machine) -> None:
+    run(one.root, "checkout", "--quiet", "--detach")
+    with pytest.raises(GitCommitFailed, match="git switch"):
+        one.sync()
 
 
 def test_other_files_travel_too_but_never_over_a_change_of_yours(

@@ -74,13 +74,23 @@ def existing_path(text: str) -> RelPath:
 
 def writable(path: RelPath) -> RelPath:
     """`path` itself, when it is authored memory. Raises ReadOnlyPath for anything else."""
-    if kind(path) in ("core", "topic"):
+    if is_authored(path):
         return path
     raise ReadOnlyPath(
         f"{show(path)} cannot be written: only core.md and topics/**/*.md are authored, "
         "the runtime keeps the rest. Put the change into a topic.",
         path=path,
     )
+
+
+def is_authored(path: RelPath) -> bool:
+    """Whether the file is written by agents and people: the core or a topic."""
+    return kind(path) in ("core", "topic")
+
+
+def is_memory(path: RelPath) -> bool:
+    """Whether the file holds what memory knows, and is not made from other files."""
+    return kind(path) in ("core", "topic", "source")
 
 
 def kind(path: RelPath) -> Kind:

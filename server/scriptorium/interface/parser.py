@@ -47,6 +47,7 @@ class Arguments(argparse.Namespace):
     backfill: str | None
     keep: bool
     remote: str | None
+    accept_rewrite: bool
     match: str | None
     layer: str | None
     yes: bool
@@ -173,6 +174,11 @@ def _sync(commands: _Commands) -> None:
     _workspace(parser, _LAYERS)
     add = parser.add_argument
     add("--remote", metavar="R", help="a remote of the workspace's repository; default: its own")
+    add(
+        "--accept-rewrite",
+        action="store_true",
+        help="take over a remote history that was rewritten, with what is new here on top",
+    )
     _json(parser)
 
 

@@ -27,7 +27,12 @@ def sync(arguments: Arguments, around: Surroundings) -> int:
     for root in own or roots:
         # A fresh clone has no runtime directory yet.
         workspace = Workspace.open(root, create=True, ignore=False)
-        result = syncing.sync(workspace, arguments.remote, environ=around.environ)
+        result = syncing.sync(
+            workspace,
+            arguments.remote,
+            accept_rewrite=arguments.accept_rewrite,
+            environ=around.environ,
+        )
         results.append({"workspace": str(root), **asdict(result)})
         if not arguments.json:
             around.out.line(_told(str(root), result))

@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,6 +28,11 @@ LIMIT = 28.0
 MESSAGE_LENGTH = 200
 _DEFAULT_MESSAGE = "Update memory"
 BY_HAND = "Edit memory by hand"
+DETACHED = (
+    "no branch is checked out, and a commit would belong to none. Run `git switch` with your"
+    " branch's name; commits made meanwhile come along with `git merge` and the name that `git"
+    " switch` tells."
+)
 _ATTEMPTS = 3
 LOCK_WAIT = 1.0
 _IN_PROGRESS = {
@@ -58,11 +63,13 @@ def commit(
     *,
     limit: float = LIMIT,
     environ: Mapping[str, str] = os.environ,
+    every: Callable[[], Iterable[str]] = tuple,
 ) -> GitOutcome:
     """The files, as they are on disk now (or deleted), are committed, and nothing else is.
 
-    `paths` are relative to `root`. In mode `auto` only a workspace that is itself the top of a
-    work tree is committed, and a failure is a reason in the outcome; in mode `on` a larger
+    `paths` are relative to `root`; a branch's first commit takes the files of `every` too, which
+    were there before the repository was. In mode `auto` only a workspace that is itself the top of
+    a work tree is committed, and a failure is a reason in the outcome; in mode `on` a larger
     repository around it will do, and a failure raises GitCommitFailed. `environ` is what Git
     inherits: the search path and HOME, and of its own variables only configuration and identity.
     """
@@ -71,7 +78,7 @@ def commit(
     git = Git(root, limit, environ, root.parent if mode == "auto" else None)
     try:
         check_place(git, own_root=mode == "auto")
-        return _commit(git, paths, one_line(message))
+        return _commit(git, paths, one_line(message), every)
     except GitError as error:
         if mode == "on":
             raise GitCommitFailed(
@@ -91,7 +98,9 @@ def one_line(message: str | None) -> str:
 
 
 def check_place(git: Git, *, own_root: bool) -> None:
-    """The directory is in a work tree (`own_root`: its top), and nothing is in progress there."""
+    """The directory is in a work tree (`own_root`: its top) with a branch, and nothing is in
+    progress there. Raises GitError.
+    """
     inside, prefix, directory = git(
         "rev-parse", "--is-inside-work-tree", "--show-prefix", "--absolute-git-dir"
     ).split("\n")
@@ -103,12 +112,18 @@ def check_place(git: Git, *, own_root: bool) -> None:
                 f"a {operation} is in progress in the repository. Finish or abort it;"
                 " the changed files are in the work tree."
             )
+    if not (Path(directory) / "HEAD").read_bytes().startswith(b"ref: "):
+        raise GitError(DETACHED)
 
 
-def _commit(git: Git, paths: Sequence[str], message: str) -> GitOutcome:
+def _commit(
+    git: Git, paths: Sequence[str], message: str, every: Callable[[], Iterable[str]]
+) -> GitOutcome:
     identity = missing_identity(git)
     for attempt in range(_ATTEMPTS):
         head = git.asked("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if head is None:
+            paths = sorted({*paths, *every()})
         new = build(git, head, paths, message, identity)
         if new is None:
             return GitOutcome(reason="the files are already committed as they are.")

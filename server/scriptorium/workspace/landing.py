@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scriptorium.errors import BrokenContract, DanglingBlockLink, InvalidTopicFormat, MissingSource
+from scriptorium.errors import BrokenContract
 from scriptorium.format import paths
 from scriptorium.format.model import Problem, RelPath, Revision
 from scriptorium.workspace import (
@@ -61,11 +61,9 @@ class Landed:
     revision: Revision
 
 
-def is_memory(path: str) -> bool:
-    """Whether Scriptorium commits the file by itself: authored, a source or a view."""
-    return paths.kind(RelPath(path)) in ("core", "topic", "source") or (
-        rendering.key_of(path) is not None
-    )
+def is_committed(path: str) -> bool:
+    """Whether Scriptorium commits the file by itself: memory, or a view."""
+    return paths.is_memory(RelPath(path)) or rendering.key_of(path) is not None
 
 
 def land(
@@ -82,7 +80,7 @@ def land(
     """
     layout = workspace.layout
     contents = _contents(git, layout, merged)
-    findings = {p: _found(p, content) for p, content in contents.items() if _is_authored(p)}
+    findings = {p: _found(p, content) for p, content in contents.items() if paths.is_memory(p)}
     with workspace.tracking() as tracker:
         after = tracker.after(findings)
         keys = {*tracker.stale(), *rendering.touched(snapshot.mirror, after, [*findings])}
@@ -91,7 +89,7 @@ def land(
         snapshot,
         replace(snapshot, mirror=after, revision=after.revision, overlay=dict(contents.items())),
     )
-    _check_markers(snapshot, contents, sides.committed)
+    _check_markers(git, snapshot, contents, sides)
     rules = _rules(layout, contents)
     made: dict[str, bytes | None] = {c.path: c.content for c in views.changes}
     made.update(merged.texts)
@@ -130,8 +128,7 @@ def finish(layout: Layout, git: Git) -> None:
 
 def _move(git: Git, old: str | None, new: str) -> None:
     """The index has the files as they are on disk, and the branch is at `new`."""
-    empty = git("hash-object", "-t", "tree", "--stdin")
-    moved = merging.differing(git, old or empty, new)
+    moved = merging.differing(git, old or merging.empty_tree(git), new)
     gone = [path for path in moved if merging.is_runtime(path)]
     committing.stage(git, [path for path in moved if path not in gone])
     if gone:
@@ -163,20 +160,16 @@ def _contents(git: Git, layout: Layout, merged: Merged) -> Contents:
 
 def _check_place(layout: Layout, path: RelPath, before: bytes | None, *, deleted: bool) -> None:
     """The file can be put there, and what is there is what the merge stands on."""
-    if is_memory(path):
+    if is_committed(path):
         paths.existing_path(path)
     obstacle = None if deleted else scan.obstacle(layout.root, path)
     if obstacle is not None:
         raise GitError(f"{path} cannot be put in place: {obstacle} is something else. Move it.")
-    if not is_memory(path) and read_bytes(layout, path) != before:
+    if not is_committed(path) and read_bytes(layout, path) != before:
         raise GitError(
             f"the merge changes {path}, and so did you. Commit it (`git add {path}`,"
             " `git commit`), or move it away."
         )
-
-
-def _is_authored(path: RelPath) -> bool:
-    return paths.kind(path) in ("core", "topic", "source")
 
 
 def _found(path: RelPath, content: bytes | None) -> Found | None:
@@ -200,40 +193,30 @@ def _check(before: Snapshot, after: Snapshot) -> None:
 
 
 def _breach(problems: Sequence[Problem], *, by_merge: bool) -> BrokenContract:
-    kinds = {cls.code: cls for cls in (InvalidTopicFormat, MissingSource, DanglingBlockLink)}
-    shown = "; ".join(f"{p.path}:{p.line}: {p.message}" for p in problems[:5])
-    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-    why = "merged, memory breaks the contract" if by_merge else "memory here breaks the contract"
-    mend = (
+    who = "merged, memory breaks the contract" if by_merge else "memory here breaks the contract"
+    step = (
         "Mend it on the side that is easier to change, sync there, then here."
         if by_merge
         else "Mend the lines and run `scriptorium sync` again."
     )
-    return kinds[problems[0].error](
-        f"Nothing was merged and nothing changed: {why}: {shown}{more}. {mend}",
-        path=problems[0].path,
-        details={
-            "problems": [
-                {"path": p.path, "line": p.line, "code": p.rule, "message": p.message}
-                for p in problems
-            ]
-        },
-    )
+    intro = f"Nothing was merged and nothing changed: {who}"
+    return BrokenContract.of(problems, intro=intro, step=step)
 
 
-def _check_markers(snapshot: Snapshot, contents: Contents, committed: Iterable[RelPath]) -> None:
-    """No unresolved conflict is committed as memory. Raises InvalidTopicFormat."""
-    edited = {p: snapshot.bytes_now(p) for p in committed if p not in contents}
-    for path, content in {**edited, **contents}.items():
-        text = (content or b"").decode("utf-8", "replace")
-        if (path == CORE or paths.kind(path) == "topic") and merging.has_markers(text):
-            line = next(
-                n for n, one in enumerate(text.split("\n"), 1) if one.startswith("<<<<<<< ")
+def _check_markers(git: Git, snapshot: Snapshot, contents: Contents, sides: Sides) -> None:
+    """No unresolved conflict lands in memory or is sent. Raises InvalidTopicFormat."""
+    there = sides.theirs or merging.empty_tree(git)
+    mine = {CORE, *sides.committed, *merging.differing(git, there, sides.ours)} - contents.keys()
+    texts = {path: snapshot.bytes_now(RelPath(path)) for path in mine} | contents
+    for path, content in sorted(texts.items()):
+        line = merging.marker_line((content or b"").decode("utf-8", "replace"))
+        if line is not None and paths.is_authored(RelPath(path)):
+            message = (
+                "a conflict of Git's is unresolved here. Keep what is right and remove the lines"
+                " with `<<<<<<<`, `=======` and `>>>>>>>`; where they are meant, indent them."
             )
-            raise _breach(
-                [Problem(path, line, "conflict-marker", "a conflict of Git's is unresolved here")],
-                by_merge=path in contents,
-            )
+            problem = Problem(path, line, "conflict-marker", message)
+            raise _breach([problem], by_merge=path in contents)
 
 
 def _rules(layout: Layout, contents: Contents) -> dict[RelPath, bytes]:

@@ -31,6 +31,8 @@ class Sides:
     remote: str
     committed: tuple[RelPath, ...]
     """The files in which `ours` differs from `head`."""
+    rewritten: bool = False
+    """`theirs` replaces what `ours` stands on, and has what is new in it on top."""
 
 
 def commit(git: Git, merged: Merged, made: Mapping[str, bytes | None], sides: Sides) -> str:
@@ -55,9 +57,11 @@ def commit(git: Git, merged: Merged, made: Mapping[str, bytes | None], sides: Si
 def _parents(git: Git, sides: Sides) -> tuple[list[str], str]:
     """What the merge's commit stands on, and its message."""
     ours, theirs = sides.ours, sides.theirs
-    if theirs is not None and _is_ancestor(git, ours, theirs):
+    if theirs is not None and sides.rewritten:
+        return [theirs], "Keep what was new here"
+    if theirs is not None and merging.is_ancestor(git, ours, theirs):
         return [theirs], "Rebuild views"
-    if theirs is not None and not _is_ancestor(git, theirs, ours):
+    if theirs is not None and not merging.is_ancestor(git, theirs, ours):
         return [ours, theirs], f"Merge memory from {sides.remote}"
     if ours == sides.head:
         return [ours], "Rebuild views"
@@ -66,10 +70,6 @@ def _parents(git: Git, sides: Sides) -> tuple[list[str], str]:
 
 def _has_tree(git: Git, commit: str, tree: str) -> bool:
     return git("rev-parse", f"{commit}^{{tree}}") == tree
-
-
-def _is_ancestor(git: Git, old: str, new: str) -> bool:
-    return git.asked("merge-base", "--is-ancestor", old, new) is not None
 
 
 def _tree(git: Git, merged: Merged, made: Mapping[str, bytes | None]) -> str:

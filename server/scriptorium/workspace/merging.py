@@ -1,6 +1,7 @@
 """The rules by which two states of memory become one, and their outcome in memory.
 
-    topics, core   as text, by Git; lines that both sides changed are a conflict
+    topics, core   as text, by Git; what both sides added to the same place stays
+                   (`format.additions`), other lines that both sides changed are a conflict
     sources        by records (`format.joining`); never a conflict
     views          ours, to be rebuilt from the result; never a conflict
     runtime files  never a part of a commit, and never taken from one
@@ -12,19 +13,21 @@ Reads Git's objects, and writes none but the merged tree. Touches no file of the
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from scriptorium.format import joining, paths
+from scriptorium.format import additions, joining, paths
 from scriptorium.format.model import RelPath
 from scriptorium.workspace.git_run import Git, GitError
-from scriptorium.workspace.layout import CORE, FIRST_CORE, FORMER_RUNTIME, RUNTIME
+from scriptorium.workspace.layout import FIRST_CORE, FORMER_RUNTIME, RUNTIME
 from scriptorium.workspace.rendering import key_of
 
 _OPTIONS = ("merge.conflictStyle=merge", "merge.directoryRenames=false")
 FILE = "100644"
 _KINDS = {"120000": "a symbolic link", "160000": "a submodule"}
-_MARKERS = re.compile(r"^<{7} .*?^={7}\r?$.*?^>{7} ", re.MULTILINE | re.DOTALL)
+_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,10 @@ class Merged:
     conflicts: tuple[Conflict, ...] = ()
 
 
-def merge(git: Git, ours: str, theirs: str) -> Merged:
-    """The commit `theirs` merged into the commit `ours`. Raises GitError."""
+def merge(git: Git, ours: str, theirs: str | None) -> Merged:
+    """The commit `theirs` merged into the commit `ours`; None: nothing is. Raises GitError."""
+    if theirs is None or theirs == ours:
+        return Merged(git("rev-parse", f"{ours}^{{tree}}"), {}, {}, {})
     tree, stages = _merge_tree(git, ours, theirs)
     changed: dict[str, tuple[Blob | None, Blob | None]] = {}
     views: dict[str, Blob | None] = {}
@@ -75,19 +80,15 @@ def merge(git: Git, ours: str, theirs: str) -> Merged:
     sides = differing(git, ours, theirs)
     for path in sorted(p for p in sides if paths.kind(RelPath(p)) == "source"):
         _join(git, path, sides[path], changed, texts, in_conflict=path in stages)
-    pristine = _core(git, stages.get(CORE, {}))
-    if pristine is not None:
-        texts[CORE] = pristine
-        changed[CORE] = (stages[CORE]["2"], stages[CORE]["3"])
+    for path, versions in stages.items():
+        text = _together(git, versions) if paths.is_authored(RelPath(path)) else None
+        if text is not None:
+            texts[path] = text
+            changed[path] = (changed.get(path, (versions["2"],))[0], versions["3"])
     resolved = {p for p in stages if p in texts or key_of(p) is not None or is_runtime(p)}
     resolved |= {p for p in stages if paths.kind(RelPath(p)) == "source"}
     conflicts = [_conflict(git, tree, p, stages[p]) for p in sorted(stages.keys() - resolved)]
     return Merged(tree, changed, texts, views, tuple(conflicts))
-
-
-def unmerged(git: Git, ours: str) -> Merged:
-    """The outcome where there is nothing to merge."""
-    return Merged(git("rev-parse", f"{ours}^{{tree}}"), {}, {}, {})
 
 
 def is_runtime(path: str) -> bool:
@@ -95,9 +96,10 @@ def is_runtime(path: str) -> bool:
     return path.partition("/")[0].casefold() in (RUNTIME, FORMER_RUNTIME)
 
 
-def has_markers(text: str) -> bool:
-    """Whether a conflict of Git's stands in the text, unresolved."""
-    return _MARKERS.search(text) is not None
+def marker_line(text: str) -> int | None:
+    """The first line, from 1, that marks a conflict of Git's; None where there is none."""
+    found = _MARKER.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def differing(git: Git, old: str, new: str) -> dict[str, tuple[Blob | None, Blob | None]]:
@@ -109,6 +111,23 @@ def differing(git: Git, old: str, new: str) -> dict[str, tuple[Blob | None, Blob
         old_mode, new_mode, old_id, new_id, _ = meta.removeprefix(":").split(" ")
         found[path] = (_blob(old_mode, old_id), _blob(new_mode, new_id))
     return found
+
+
+def is_ancestor(git: Git, old: str, new: str) -> bool:
+    """Whether the commit `old` is in the history of the commit `new`."""
+    return git.asked("merge-base", "--is-ancestor", old, new) is not None
+
+
+def empty_tree(git: Git) -> str:
+    """The id of the tree without files."""
+    return git("hash-object", "-t", "tree", "--stdin")
+
+
+def blob_at(git: Git, commit: str, path: str) -> Blob | None:
+    """The file in the commit; None where there is none."""
+    listed = git("ls-tree", "--full-tree", commit, path)
+    mode, _, name = listed.partition("\t")[0].split(" ") if listed else ("", "", "")
+    return Blob(mode, name) if name else None
 
 
 def contents(git: Git, blobs: Iterable[Blob]) -> dict[Blob, bytes]:
@@ -180,24 +199,42 @@ def _join(
             changed.pop(path, None)
         return
     found = contents(git, (ours, theirs))
-    texts[path] = _joined(found[ours], found[theirs])
+    texts[path] = joined(found[ours], found[theirs])
     changed[path] = (ours, theirs)
 
 
-def _joined(ours: bytes, theirs: bytes) -> bytes:
+def joined(ours: bytes, theirs: bytes) -> bytes:
+    """The source file with the records of both."""
     ours_text, theirs_text = (side.decode("utf-8", "surrogateescape") for side in (ours, theirs))
     return joining.joined(ours_text, theirs_text).encode("utf-8", "surrogateescape")
 
 
-def _core(git: Git, stages: _Stages) -> bytes | None:
-    """Of two cores without a common past, the one that is not as `init` made it."""
-    if "1" in stages or not {"2", "3"} <= stages.keys():
+def _together(git: Git, stages: _Stages) -> bytes | None:
+    """An authored file with what both sides added to it; None where they changed more."""
+    if not {"2", "3"} <= stages.keys():
         return None
     found = contents(git, stages.values())
-    ours, theirs = found[stages["2"]], found[stages["3"]]
-    if FIRST_CORE not in (ours, theirs):
+    base, ours, theirs = (found[stages[n]] if n in stages else b"" for n in "123")
+    if "1" not in stages and FIRST_CORE in (ours, theirs):
+        return theirs if ours == FIRST_CORE else ours
+    try:
+        marked = _marked(git, base, ours, theirs).decode("utf-8")
+        text = additions.joined(marked, *(side.decode("utf-8") for side in (base, ours, theirs)))
+    except UnicodeDecodeError:
         return None
-    return theirs if ours == FIRST_CORE else ours
+    return None if text is None else text.encode("utf-8")
+
+
+def _marked(git: Git, base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The merge of the three as text, with markers that `additions.joined` knows."""
+    with tempfile.TemporaryDirectory(prefix="scriptorium-git-") as directory:
+        places = [Path(directory, name) for name in ("ours", "base", "theirs")]
+        for place, content in zip(places, (ours, base, theirs), strict=True):
+            place.write_bytes(content)
+        size = f"--marker-size={additions.MARKER_SIZE}"
+        arguments = ("merge-file", "-p", "--zdiff3", size, *map(str, places))
+        # It ends with the number of conflicts, 127 at most.
+        return git.raw(*arguments, accepted=tuple(range(128)))
 
 
 def _conflict(git: Git, tree: str, path: str, stages: _Stages) -> Conflict:

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from scriptorium.errors import InvalidArgument
+from scriptorium.workspace import git as committing
 from scriptorium.workspace.git_run import Git, GitError
 
+_MOVED = ("[rejected]", "lock", "incorrect old value", "failed to update ref")
+"""What tells the slower of two that push at once: the reference is locked, or not as it was."""
 _ASKS = frozenset({"SSH_ASKPASS", "GIT_ASKPASS"})
 
 
@@ -36,6 +39,11 @@ class Remote:
     def tracking(self) -> str:
         return f"refs/remotes/{self.name}/{self.branch}"
 
+    @property
+    def synced(self) -> str:
+        """The reference, here alone, that keeps what both had after the last sync."""
+        return f"refs/scriptorium/{self.name}/{self.branch}"
+
 
 def quiet(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment in which no credential program opens a window."""
@@ -50,7 +58,7 @@ def find(git: Git, asked: str | None, environ: Mapping[str, str]) -> Remote:
     """
     local = git.asked("symbolic-ref", "--quiet", "--short", "HEAD")
     if local is None:
-        raise GitError("no branch is checked out. Run `git switch` with your branch's name.")
+        raise GitError(committing.DETACHED)
     own = git.asked("config", f"branch.{local}.remote")
     name = asked or own or _only(git)
     if name not in (git.asked("remote") or "").splitlines():
@@ -60,6 +68,20 @@ def find(git: Git, asked: str | None, environ: Mapping[str, str]) -> Remote:
     merge = git.asked("config", f"branch.{local}.merge") if name == own else None
     branch = (merge or local).removeprefix("refs/heads/")
     return Remote(name, branch, ("core.askPass=true", f"core.sshCommand={_ssh(git, environ)}"))
+
+
+def last_synced(git: Git, remote: Remote) -> str | None:
+    """The commit that both had when they last met, as far as it is known here."""
+    for reference in (remote.synced, remote.tracking):
+        commit = git.asked("rev-parse", "--quiet", "--verify", f"{reference}^{{commit}}")
+        if commit is not None:
+            return commit
+    return None
+
+
+def remember(git: Git, remote: Remote, commit: str) -> None:
+    """The commit is what both have now. Raises GitError."""
+    git("update-ref", remote.synced, commit)
 
 
 def fetch(git: Git, remote: Remote) -> str | None:
@@ -79,7 +101,7 @@ def fetch(git: Git, remote: Remote) -> str | None:
     if there is None and others:
         raise GitError(
             f"{remote.name} has no branch {remote.branch}, but {', '.join(others[:3])}: memory that"
-            f" lies on two branches never meets. Rename yours: `git branch -m {others[0]}`."
+            f" lies on two branches never meets. Use that one: {_renaming(git, others)}."
         )
     return there
 
@@ -101,8 +123,7 @@ def push(git: Git, remote: Remote, commit: str) -> None:
     if "Done" in said.splitlines() and not refused:
         return
     reason = (refused or ["no answer"])[0].split("\t")[-1]
-    # Of two that push at once, the slower is told that the ref is locked, or not as it was.
-    if any(sign in reason for sign in ("[rejected]", "lock", "incorrect old value")):
+    if any(sign in reason for sign in _MOVED):
         raise RejectedError(reason)
     more = " Sync through a bare repository." if "checked out" in reason else ""
     raise GitError(f"{remote.name} refused the commit: {reason}.{more}")
@@ -123,6 +144,16 @@ def _ssh(git: Git, environ: Mapping[str, str]) -> str:
     except (ValueError, IndexError):
         return own
     return f"{own} -o BatchMode=yes -o ConnectTimeout=15" if program == "ssh" else own
+
+
+def _renaming(git: Git, branches: list[str]) -> str:
+    """The commands that make the branch here one of the remote's."""
+    wanted = "main" if "main" in branches else branches[0]
+    local = git("symbolic-ref", "--short", "HEAD")
+    steps = [] if local == wanted else [f"`git branch -m {wanted}`"]
+    if git.asked("config", f"branch.{local}.merge") is not None:
+        steps.append("`git branch --unset-upstream`")
+    return ", then ".join(steps)
 
 
 def _branches(git: Git, remote: Remote) -> list[str]:

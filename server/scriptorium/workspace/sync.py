@@ -22,7 +22,7 @@ from pathlib import PurePosixPath
 from scriptorium.errors import ConcurrentUpdate, GitCommitFailed, InvalidArgument, Json
 from scriptorium.format.model import RelPath, Revision
 from scriptorium.workspace import git as committing
-from scriptorium.workspace import landing, merging, remote
+from scriptorium.workspace import landing, merging, rejoining, remote
 from scriptorium.workspace.git_run import Git, GitError
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.merge_commit import Sides
@@ -54,13 +54,16 @@ def sync(
     workspace: Workspace,
     name: str | None = None,
     *,
+    accept_rewrite: bool = False,
     limit: float = LIMIT,
     environ: Mapping[str, str] = os.environ,
 ) -> SyncResult:
     """Both sides have the same memory: that of either, merged.
 
-    `name` is the remote; None: the branch's own, else the only one. Raises InvalidArgument where
-    there is no repository or remote; ConcurrentUpdate for a conflict, and BrokenContract's
+    `name` is the remote; None: the branch's own, else the only one. Where the remote's history was
+    rewritten since the last sync, `accept_rewrite` takes it over, with what is new here on top;
+    without it, GitCommitFailed tells of it. Raises InvalidArgument where there is no repository or
+    remote; ConcurrentUpdate for a conflict, and BrokenContract's
     children for a breach, after which nothing has changed; GitCommitFailed when Git fails, whose
     `memory_committed` tells whether the merge is done.
     """
@@ -73,18 +76,20 @@ def sync(
     received: set[RelPath] = set()
     committed: set[RelPath] = set()
     for attempt in range(_ATTEMPTS):
-        end, theirs = _fetched(git, name, environ)
-        done = _merged(workspace, git, end, theirs)
+        there = _fetched(git, name, environ)
+        if there.rewritten and not accept_rewrite:
+            raise _rewritten(there)
+        done = _merged(workspace, git, there)
         received.update(done.received)
         committed.update(done.committed)
         try:
-            sent = _pushed(git, end, theirs, done.commit)
+            sent = _pushed(git, there, done.commit)
         except RejectedError:
             if attempt + 1 < _ATTEMPTS:
                 continue
             raise _failed("the remote keeps moving.", merged=True) from None
         return SyncResult(
-            str(end),
+            str(there.end),
             tuple(sorted(committed)),
             tuple(sorted(received)),
             sent,
@@ -94,23 +99,59 @@ def sync(
     raise AssertionError("unreachable")  # the last attempt returns or raises
 
 
-def _fetched(git: Git, name: str | None, environ: Mapping[str, str]) -> tuple[Remote, str | None]:
+@dataclass(frozen=True, slots=True)
+class _There:
+    """The remote as it was found."""
+
+    end: Remote
+    commit: str | None
+    """Where it is now; None before its first commit."""
+    common: str | None
+    """What both had after the last sync; None where that is not known."""
+    rewritten: bool
+    """`common` is in the history here, and no longer in the remote's."""
+
+
+def _fetched(git: Git, name: str | None, environ: Mapping[str, str]) -> _There:
     """The remote, and the commit it is at."""
     try:
         committing.check_place(git, own_root=True)
         end = remote.find(git, name, environ)
-        return end, remote.fetch(git, end)
+        common = remote.last_synced(git, end)
+        commit = remote.fetch(git, end)
+        head = git.asked("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        if common is None or commit is None or head is None:
+            return _There(end, commit, common, rewritten=False)
+        here, there = (merging.is_ancestor(git, common, tip) for tip in (head, commit))
     except GitError as error:
         raise _failed(str(error), merged=False) from error
+    if there and not here:
+        raise _failed(
+            f"the history here was rewritten since the last sync, and that of {end} was not. Send"
+            f" it: `git push --force {end.name} HEAD:{end.branch}`.",
+            merged=False,
+        )
+    return _There(end, commit, common, rewritten=here and not there)
 
 
-def _pushed(git: Git, end: Remote, theirs: str | None, commit: str) -> int:
+def _rewritten(there: _There) -> GitCommitFailed:
+    return _failed(
+        f"the history of {there.end} was rewritten since the last sync, perhaps to forget"
+        " something. Take it over, with what is new here on top: `scriptorium sync"
+        " --accept-rewrite`.",
+        merged=False,
+    )
+
+
+def _pushed(git: Git, there: _There, commit: str) -> int:
     """The remote is at the commit; how many it lacked. Raises RejectedError."""
-    if commit == theirs:
-        return 0
     try:
-        lacked = git("rev-list", "--count", commit, *([f"^{theirs}"] if theirs else []))
-        remote.push(git, end, commit)
+        lacked = "0"
+        if commit != there.commit:
+            known = [f"^{there.commit}"] if there.commit else []
+            lacked = git("rev-list", "--count", commit, *known)
+            remote.push(git, there.end, commit)
+        remote.remember(git, there.end, commit)
     except GitError as error:
         raise _failed(str(error), merged=True) from error
     return int(lacked)
@@ -122,46 +163,54 @@ def _failed(reason: str, *, merged: bool) -> GitCommitFailed:
         if merged
         else "Nothing was merged and nothing changed"
     )
+    again = "" if "scriptorium sync" in reason else " Then run `scriptorium sync` again."
     return GitCommitFailed(
-        f"{state}: {reason} Then run `scriptorium sync` again.",
+        f"{state}: {reason}{again}",
         details={"memory_committed": merged, "git_committed": merged, "pushed": False},
     )
 
 
-def _merged(workspace: Workspace, git: Git, end: Remote, theirs: str | None) -> landing.Landed:
+def _merged(workspace: Workspace, git: Git, there: _There) -> landing.Landed:
     """The files and the branch are at the merge of both sides."""
     with workspace.tracking() as tracker:
         tracker.doubt_sources()
     with workspace.writing() as snapshot:
         try:
             landing.finish(workspace.layout, git)
-            return _merge(workspace, git, snapshot, end, theirs)
+            return _merge(workspace, git, snapshot, there)
         except GitError as error:
             raise _failed(str(error), merged=False) from error
 
 
-def _merge(
-    workspace: Workspace, git: Git, snapshot: Snapshot, end: Remote, theirs: str | None
-) -> landing.Landed:
+def _merge(workspace: Workspace, git: Git, snapshot: Snapshot, there: _There) -> landing.Landed:
     committing.check_place(git, own_root=True)
     head = git.asked("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
     ours, committed = _own(git, snapshot, head)
-    if theirs is not None and theirs != ours:
-        _check_related(git, ours, theirs, end)
-        merged = merging.merge(git, ours, theirs)
-    else:
-        merged = merging.unmerged(git, ours)
+    related = there.commit is None or git.asked("merge-base", ours, there.commit) is not None
+    if not related:
+        _check_memory(git, there)
+    theirs = _grafted(git, there) if there.rewritten else there.commit
+    merged = merging.merge(git, ours, theirs)
     if merged.conflicts:
-        raise _conflict(merged.conflicts, end, edited=ours != head)
-    sides = Sides(head, ours, theirs, str(end), committed)
+        raise _conflict(merged.conflicts, there.end, edited=ours != head, related=related)
+    since = None if there.rewritten else there.common
+    merged = rejoining.rejoined(git, merged, ours, theirs, since)
+    sides = Sides(head, ours, there.commit, str(there.end), committed, rewritten=there.rewritten)
     return landing.land(workspace, git, snapshot, merged, sides)
+
+
+def _grafted(git: Git, there: _There) -> str:
+    """What the remote has, as a commit on top of what both had before its history was rewritten."""
+    assert there.common is not None  # noqa: S101 - nothing else can be missing from a history
+    arguments = ("commit-tree", f"{there.commit}^{{tree}}", "-p", there.common, "-m", "Rewritten")
+    return git(*arguments, options=committing.missing_identity(git))
 
 
 def _own(git: Git, snapshot: Snapshot, head: str | None) -> tuple[str, tuple[RelPath, ...]]:
     """A commit of memory as it is on disk, and what it adds to the branch's; the branch stays."""
     known = git.raw("ls-tree", "-r", "-z", "--name-only", head) if head else b""
     tracked = [os.fsdecode(name) for name in known.split(b"\0") if name]
-    memory = {RelPath(p) for p in tracked if landing.is_memory(p)}
+    memory = {RelPath(p) for p in tracked if landing.is_committed(p)}
     memory |= {info.path for info in snapshot.files()}
     identity = committing.missing_identity(git)
     ours = committing.build(git, head, sorted(memory), committing.BY_HAND, identity)
@@ -169,26 +218,25 @@ def _own(git: Git, snapshot: Snapshot, head: str | None) -> tuple[str, tuple[Rel
         assert head is not None  # noqa: S101 - without a head there is always something to commit
         return head, ()
     changed = memory if head is None else merging.differing(git, head, ours)
-    return ours, tuple(sorted(RelPath(p) for p in changed if landing.is_memory(p)))
+    return ours, tuple(sorted(RelPath(p) for p in changed if landing.is_committed(p)))
 
 
-def _check_related(git: Git, ours: str, theirs: str, end: Remote) -> None:
-    """What the remote has is a memory, if it is not this very one. Raises GitError."""
-    if git.asked("merge-base", ours, theirs) is not None:
-        return
-    names = git("ls-tree", "--name-only", theirs).splitlines()
+def _check_memory(git: Git, there: _There) -> None:
+    """What the remote has is a memory. Raises GitError."""
+    names = git("ls-tree", "--name-only", there.commit or "").splitlines()
     if not {"core.md", "topics"} & set(names):
         raise GitError(
-            f"{end} holds no memory: {', '.join(map(str, names[:3]))}. Check `git remote -v`."
+            f"{there.end} holds no memory: {', '.join(map(str, names[:3]))}. Check `git remote -v`."
         )
 
 
 def _conflict(
-    conflicts: Sequence[merging.Conflict], end: Remote, *, edited: bool
+    conflicts: Sequence[merging.Conflict], end: Remote, *, edited: bool, related: bool
 ) -> ConcurrentUpdate:
     shown = "; ".join(f"{c.path} ({c.told})" for c in conflicts[:5])
     more = f"; and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     first = "`git add -f core.md topics`, `git commit -m Edits`, then " if edited else ""
+    unrelated = "" if related else "--allow-unrelated-histories "
     listed: list[Json] = [
         {"path": c.path, "told": c.told, "lines": [list(span) for span in c.lines]}
         for c in conflicts
@@ -196,8 +244,8 @@ def _conflict(
     name = PurePosixPath(conflicts[0].path).name
     return ConcurrentUpdate(
         f"Nothing was merged and nothing changed: both sides changed the same lines: {shown}{more}."
-        f" Merge by hand in the workspace: {first}`git merge {end}`, keep in {name} what is right"
-        " and remove the markers, `git commit -a`; then `scriptorium sync` again.",
+        f" Merge by hand in the workspace: {first}`git merge {unrelated}{end}`, keep in {name} what"
+        " is right and remove the markers, `git commit -a`; then `scriptorium sync` again.",
         path=conflicts[0].path,
         details={"conflicts": listed, "changed_files": [c.path for c in conflicts]},
     )

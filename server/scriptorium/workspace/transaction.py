@@ -228,7 +228,13 @@ def _committed(
 ) -> UpdateResult:
     """The result, after the commit to Git that is asked for. Raises GitCommitFailed."""
     try:
-        outcome = git.commit(workspace.root, update.git, changed, update.commit_message)
+        outcome = git.commit(
+            workspace.root,
+            update.git,
+            changed,
+            update.commit_message,
+            every=lambda: [info.path for info in workspace.snapshot().files()],
+        )
         failure = None
     except GitCommitFailed as error:
         outcome, failure = git.GitOutcome(reason=error.message), error
