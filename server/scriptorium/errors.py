@@ -66,6 +66,8 @@ class PatchConflict(ScriptoriumError):
 class BrokenContract(ScriptoriumError):
     """The result of an update breaks the contract; `details.problems` lists every problem."""
 
+    problems: tuple[Problem, ...] = ()
+
     @staticmethod
     def of(
         problems: Sequence[Problem],
@@ -80,7 +82,7 @@ class BrokenContract(ScriptoriumError):
         count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
         shown = "\n".join(f"- {p.path}:{p.line}: {p.message}" for p in problems[:5])
         more = f"\n- and {len(problems) - 5} more in details.problems" if len(problems) > 5 else ""
-        return kind(
+        error = kind(
             f"{intro}: {count}. {step}\n{shown}{more}",
             path=first.path,
             details={
@@ -90,6 +92,8 @@ class BrokenContract(ScriptoriumError):
                 ]
             },
         )
+        error.problems = tuple(problems)
+        return error
 
 
 class InvalidTopicFormat(BrokenContract):

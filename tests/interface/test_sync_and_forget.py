@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -265,7 +266,7 @@ def test_a_linked_block_is_refused_and_the_links_are_named(run: Run, residence: 
     (root / "core.md").write_text(f"# Core memory\n\nSee [home]({PATH}#^{block}).\n")
     done = run("forget", block, "--yes", "--workspace", str(root))
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert f"core.md:3 links to ^{block}" in done.stderr
+    assert f"core.md:3: links to ^{block}" in done.stderr
     assert block_of(root) == block
 
 
@@ -361,3 +362,101 @@ def test_it_wants_one_block_or_one_text(
 ) -> None:
     done = run("forget", *arguments, "--yes", "--workspace", str(residence.root))
     assert (done.returncode, done.stdout) == (2, "")
+
+
+CUT_SHORT = """
+import os, sys
+from scriptorium.interface import cli, erasing
+erasing.finish = lambda *_: os._exit(9)
+cli.main(sys.argv[1:])
+"""
+
+
+def test_one_that_was_killed_before_its_end_is_ended_by_the_next(
+    run: Run, residence: Remembered, environment: dict[str, str]
+) -> None:
+    root = residence.root
+    block = block_of(root)
+    log = root / ".scriptorium" / "server.log"
+    log.write_text("The user moved to Pudong.\nfine\n")
+    arguments = ["forget", block, "--yes", "--workspace", str(root)]
+    killed = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, *arguments],
+        env=environment,
+        check=False,
+        capture_output=True,
+    )
+    assert killed.returncode == 9, killed.stderr
+    assert not (root / PATH).exists()
+    assert ".scriptorium/server.log" in holding(root, b"pudong")
+
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cut short" in done.stdout
+    assert holding(root, b"pudong") == []
+    assert run(*arguments).returncode == 2, "it is done, and the block unknown again"
+
+
+def test_what_another_machine_had_erased_goes_from_caches_here_too(
+    run: Run, residence: Remembered, bare: Path, tmp_path: Path
+) -> None:
+    one = own_repository(residence.root, bare)
+    assert run("sync", "--workspace", str(one)).returncode == 0
+    two = tmp_path / "two"
+    git(tmp_path, "clone", "--quiet", str(bare), str(two))
+    assert run("sync", "--workspace", str(two)).returncode == 0
+    workspace = Workspace.open(two)
+    compact.store(workspace.layout, compact.compacted(Follower(workspace).current()))
+    wait(two, MOVE["content"], "Mimi is asleep.")
+    assert run("forget", "--match", "Pudong", "--yes", "--workspace", str(one)).returncode == 0
+    assert run("sync", "--workspace", str(one)).returncode == 0
+    assert run("sync", "--workspace", str(two)).returncode == 0
+    assert [p for p in holding(two, b"pudong") if not p.startswith(".git/")] == []
+    texts = [w.message.text for w in pending.load(workspace.layout).waiting]
+    assert texts == ["Mimi is asleep."]
+
+
+def test_a_waiting_message_that_shares_a_line_with_a_forgotten_one_stays(
+    run: Run, residence: Remembered
+) -> None:
+    root = residence.root
+    line = "import numpy as np  # the first line of both"
+    residence.update(
+        creation("topics/code.md", topic("code", "The user writes Python.")),
+        {**MOVE, "content": f"{line}\nprint(1)"},
+    )
+    stays, goes = wait(root, f"{line}\nprint(2)", f"Again:\n{line}\nprint(1)")
+    text = (root / "topics/code.md").read_text()
+    block = re.search(r" \^([0-9a-f]{8})$", text, re.MULTILINE)
+    assert block
+    shown = run("forget", block[1], "--dry-run", "--workspace", str(root)).stdout
+    assert goes.text.split("\n")[-1] in shown
+    assert "print(2)" not in shown
+    done = run("forget", block[1], "--yes", "--workspace", str(root))
+    assert ".scriptorium/ingest/" in done.stdout, "the line that is still there is told"
+    waiting = pending.load(Workspace.open(root).layout).waiting
+    assert [w.message for w in waiting] == [stays]
+
+
+def test_a_file_that_cannot_be_searched_is_named(run: Run, residence: Remembered) -> None:
+    place = residence.root / "notes"
+    place.mkdir()
+    (place / "a.txt").write_text("Pudong")
+    (place / "a.txt").chmod(0)
+    try:
+        done = run("forget", "--match", "pudong", "--yes", "--workspace", str(residence.root))
+    finally:
+        (place / "a.txt").chmod(0o600)
+    assert done.returncode == 1
+    assert "notes/a.txt" in done.stdout  # unreadable, or, for root, read
+
+
+def test_that_git_did_not_take_it_is_said(run: Run, residence: Remembered, bare: Path) -> None:
+    root = own_repository(residence.root, bare)
+    assert run("sync", "--workspace", str(root)).returncode == 0
+    git(root, "checkout", "--quiet", "--detach")
+    done = run("forget", "--match", "Pudong", "--yes", "--workspace", str(root))
+    assert "Not committed to Git: no branch is checked out" in done.stdout
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    committed = lines.index("git commit --all --allow-empty -m 'Before the rewrite'")
+    assert committed < next(n for n, line in enumerate(lines) if "filter-repo --force" in line)

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scriptorium.errors import ConcurrentUpdate, DanglingBlockLink, InvalidArgument
+from scriptorium.errors import (
+    BrokenContract,
+    ConcurrentUpdate,
+    DanglingBlockLink,
+    InvalidArgument,
+)
 from scriptorium.format import removal, sources
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import erasure, forget
@@ -44,7 +49,7 @@ def records(workspace: Workspace) -> dict[str, str]:
 
 def carried_out(workspace: Workspace, plan: forget.Plan) -> None:
     forget.forget(workspace, plan, mode="off", now=NOW)
-    erasure.sweep(workspace.layout, plan.matches)
+    erasure.sweep(workspace.layout, plan.forgotten.traces)
 
 
 @pytest.fixture
@@ -106,12 +111,11 @@ def test_a_block_that_others_link_to_is_refused_with_every_link(workspace: Works
     (workspace.root / "core.md").write_text(f"# Core\n\nSee [home]({HOME}#^{block}).\n")
     with pytest.raises(DanglingBlockLink) as refused:
         forget.plan_block(workspace.snapshot(), block)
-    links = refused.value.details["links"]
-    assert isinstance(links, list)
-    assert [(link["path"], link["line"], link["target"]) for link in links] == [
-        ("core.md", 3, block),
-        (WORK, 3, block),
+    assert [(p.path, p.line, p.message) for p in refused.value.problems] == [
+        ("core.md", 3, f"links to ^{block}"),
+        (WORK, 3, f"links to ^{block}"),
     ]
+    assert "forget these first" in refused.value.message
 
 
 def test_blocks_that_link_to_each_other_go_together(workspace: Workspace) -> None:
@@ -140,6 +144,51 @@ def test_a_text_is_found_whatever_its_case_and_line_breaks(
     plan = forget.plan_match(workspace.snapshot(), text)
     assert (len(plan.blocks), len(plan.sources)) == (blocks, messages)
     assert plan.empty is (blocks + messages == 0)
+
+
+def test_a_text_is_found_through_markdowns_marks(workspace: Workspace) -> None:
+    said = "My **secret** key is\n`K-1`, see [the shelf](x.md)."
+    learn(workspace, WORK, "key", "The _secret_ key is `K-1`, on [the shelf](../core.md).", said)
+    plan = forget.plan_match(workspace.snapshot(), "secret key is K-1")
+    assert (len(plan.blocks), len(plan.sources)) == (1, 1)
+    assert forget.plan_match(workspace.snapshot(), "K-1, on the shelf").blocks == plan.blocks
+
+
+def test_a_block_that_loses_words_it_rests_on_and_stays_is_named(workspace: Workspace) -> None:
+    plan = forget.plan_match(workspace.snapshot(), "mimi")
+    assert [passage.text.partition("[^")[0] for passage in plan.bared] == ["The user has a cat."]
+
+
+def test_only_long_texts_are_looked_for_in_copies_and_short_ones_named(
+    workspace: Workspace,
+) -> None:
+    block = learn(workspace, WORK, "pin", "PIN 1234.[^new-evidence-pin] It is for the door.", "ok")
+    plan = forget.plan_block(workspace.snapshot(), block)
+    assert plan.short == ("PIN 1234.",)
+    assert plan.forgotten.traces.folded == ("it is for the door.",)
+
+
+def test_what_was_wrong_before_is_in_nobodys_way(workspace: Workspace) -> None:
+    home = workspace.root / HOME
+    home.write_text(f"{home.read_text()}\nNo id and no evidence.\n")
+    core = "".join(f"- Line {n} of a core that is far too long.\n" for n in range(400))
+    (workspace.root / "core.md").write_text(f"# Core\n\n- Pudong.\n{core}")
+    assert {p.rule for p in validate(workspace)} >= {"core-budget", "block-without-id"}
+    carried_out(workspace, forget.plan_match(workspace.snapshot(), "pudong"))
+    assert "udong" not in home.read_text() + (workspace.root / "core.md").read_text()
+
+
+def test_what_would_be_wrong_afterwards_is_said_for_a_person(workspace: Workspace) -> None:
+    source = next(iter(records(workspace)))
+    (workspace.root / WORK).write_text(
+        f"# Work\n\n- Parent.[^1] ^parent\n\n    - Child.[^1] ^child\n\n"
+        f"[^1]: Time: `2026`; Sources: {source}\n"
+    )
+    before = (workspace.root / WORK).read_text()
+    plan = forget.plan_block(workspace.snapshot(), "parent")
+    with pytest.raises(BrokenContract, match=r"Nothing was forgotten: .* by hand"):
+        forget.forget(workspace, plan, mode="off", now=NOW)
+    assert (workspace.root / WORK).read_text() == before
 
 
 def test_a_blank_text_and_an_unknown_block_are_refused(workspace: Workspace) -> None:
@@ -183,7 +232,7 @@ def test_no_file_below_the_workspace_holds_the_text_afterwards(workspace: Worksp
         if place.is_file() and b"pudong" in place.read_bytes().lower()
     ]
     assert found == []
-    assert list(erasure.leftovers(workspace.layout, plan.matches)) == []
+    assert erasure.leftovers(workspace.layout, plan.forgotten.traces).holding == ()
     assert log.read_text() == "fine\nfine too\n"
     assert validate(workspace) == []
 
@@ -223,7 +272,8 @@ def test_copies_kept_of_hand_edits_are_named(workspace: Workspace) -> None:
     plan = forget.plan_match(workspace.snapshot(), "pudong")
     carried_out(workspace, plan)
     assert erasure.conflict_copies(workspace.layout) == [f"{HOME}.conflict-20260809T120000Z"]
-    assert f"{HOME}.conflict-20260809T120000Z" in erasure.leftovers(workspace.layout, plan.matches)
+    left = erasure.leftovers(workspace.layout, plan.forgotten.traces)
+    assert f"{HOME}.conflict-20260809T120000Z" in left.holding
 
 
 TOPIC = """---

@@ -5,7 +5,8 @@ The messages count as taken in, so that reading their transcript again does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from scriptorium.capture import archived, area, pending
@@ -20,24 +21,26 @@ def waiting(layout: Layout, matches: Callable[[str], bool]) -> tuple[Waiting, ..
     return tuple(one for one in every if matches(one.message.text))
 
 
-def forget(layout: Layout, matches: Callable[[str], bool], now: datetime) -> int:
-    """None of them waits any more; how many did.
-
-    Raises OSError, and ConcurrentUpdate while an ingest holds the pool.
-    """
-    if not waiting(layout, matches):
-        return 0
-    with area.pool_lock(layout) as held:
-        if not held:
+@contextmanager
+def held(layout: Layout) -> Iterator[None]:
+    """Nobody else changes what waits. Raises ConcurrentUpdate while an ingest does for too long."""
+    with area.pool_lock(layout) as alone:
+        if not alone:
             raise ConcurrentUpdate(
                 "`scriptorium ingest` is at work on the pending messages. Run this again."
             )
-        gone = waiting(layout, matches)
-        keys = [key for one in gone for key in one.message.keys]
-        for name, content in archived.extended(layout, keys, now).items():
-            area.replace(layout.runtime_dir / name, content)
-        _keep(layout, matches)
-    return len(gone)
+        yield
+
+
+def forget(layout: Layout, matches: Callable[[str], bool], now: datetime) -> None:
+    """None of them waits any more. The caller has them `held`. Raises OSError."""
+    gone = waiting(layout, matches)
+    if not gone:
+        return
+    keys = [key for one in gone for key in one.message.keys]
+    for name, content in archived.extended(layout, keys, now).items():
+        area.replace(layout.runtime_dir / name, content)
+    _keep(layout, matches)
 
 
 def _keep(layout: Layout, matches: Callable[[str], bool]) -> None:

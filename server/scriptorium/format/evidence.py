@@ -14,7 +14,7 @@ from typing import Literal
 
 from scriptorium.format import inline
 from scriptorium.format.lines import DEFINITION
-from scriptorium.format.model import Evidence, EvidenceId, SourceRef
+from scriptorium.format.model import Block, Evidence, EvidenceId, SourceRef, Topic
 
 type Fault = Literal["evidence-format", "evidence-time", "evidence-without-source"]
 
@@ -41,6 +41,13 @@ def evidence(text: str, line: int) -> Evidence:
     label = EvidenceId(found[1]) if found else EvidenceId("")
     reading = read(text)
     return Evidence(label, reading.time, reading.sources, line, text)
+
+
+def cited(topic: Topic, block: Block) -> tuple[Evidence, ...]:
+    """The definitions that a block of the topic cites, in the order of its citations."""
+    defined = {evidence.id: evidence for evidence in topic.evidence}
+    names = dict.fromkeys(name for claim in block.claims for name in claim.evidence)
+    return tuple(defined[name] for name in names if name in defined)
 
 
 @lru_cache(maxsize=512)  # an update meets each definition of its files several times

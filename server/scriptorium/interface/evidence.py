@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scriptorium.errors import Json
-from scriptorium.format import ids, paths
-from scriptorium.format.model import Block, Evidence, SourceId, SourceRecord, SourceRef, Topic
+from scriptorium.format import ids
+from scriptorium.format.model import Evidence, SourceId, SourceRecord, SourceRef
 from scriptorium.interface import envelope
 from scriptorium.interface.memory import Found, Memory
 
@@ -31,13 +31,6 @@ class Words:
     id: str
     path: str | None
     record: SourceRecord | None
-
-
-def cited(topic: Topic, block: Block) -> tuple[Evidence, ...]:
-    """The evidence definitions that a block cites, in the order of its citations."""
-    defined = {evidence.id: evidence for evidence in topic.evidence}
-    names = dict.fromkeys(name for claim in block.claims for name in claim.evidence)
-    return tuple(defined[name] for name in names if name in defined)
 
 
 def words(found: Found, evidence: Evidence) -> tuple[Words, ...]:
@@ -81,17 +74,7 @@ def _is_long(source: Words, share: int) -> bool:
 
 
 def _words(found: Found, ref: SourceRef) -> Words:
-    source = ref.id
+    source = found.snapshot.source_named(found.path, ref)
     record = found.snapshot.source(source)
-    if record is None and ref.target is not None:
-        source = _by_anchor(found, ref.target) or source
-        record = found.snapshot.source(source)
     where = found.snapshot.source_path(SourceId(source)) if record else None
     return Words(source, where, record)
-
-
-def _by_anchor(found: Found, target: str) -> str | None:
-    """The source that a link points at, where its text is not a source's full id."""
-    file, _, anchor = target.partition("#")
-    path = paths.resolve(found.path, file)
-    return found.snapshot.anchor_source(path, anchor) if path else None

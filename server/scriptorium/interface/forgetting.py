@@ -2,133 +2,93 @@
 
 Promises to show everything that goes before it goes, and to ask, unless told `--yes`; where nobody
 can be asked, nothing is done. Of several layers one is acted on: the one that holds it, and where
-several do, the one that `--layer` names. Afterwards it looks for the text below the workspace, and
-says where it still is and how Git's history is rewritten.
+several do, the one that `--layer` names. Cut short at any instant, it is ended by the next one.
+Afterwards it looks for the text below the workspace, and says where it still is and how Git's
+history is rewritten.
 """
-
-# ruff: noqa: PLC0415  the caches of search and capture are loaded when something was forgotten
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
 from scriptorium.capture import forgetting as waiting
-from scriptorium.errors import InvalidArgument, Json
-from scriptorium.interface import opening
+from scriptorium.errors import (
+    ConcurrentUpdate,
+    GitCommitFailed,
+    InvalidArgument,
+    Json,
+    ScriptoriumError,
+)
+from scriptorium.interface import erasing, history, opening
+from scriptorium.interface.doomed import Doomed, chosen, planned, record, show
 from scriptorium.interface.memory import Memory
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import Terminal, plain
-from scriptorium.workspace import erasure
+from scriptorium.workspace import erasure, forgotten
 from scriptorium.workspace import forget as forgetting
-from scriptorium.workspace.forget import Passage, Plan
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.erasure import Leftovers
 
-_SHOWN = 50
-"""Passages that are shown of each kind; the rest is counted."""
-_AFTER = "(every other clone has to be cloned anew afterwards)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Doomed:
-    """What would be forgotten in one layer."""
-
-    layer: str | None
-    """None where there is only one."""
-    workspace: Workspace
-    plan: Plan
-    pending: int
-    """Messages that wait to be written, and go."""
-    somewhere: bool
-    """Whether anything is there to be forgotten, if only in a cache or a log, as after a run that
-    was cut short.
-    """
+_TRIES = 3
+"""How often a plan is made anew when memory moves on meanwhile, and the plan does not."""
 
 
 def forget(arguments: Arguments, around: Surroundings) -> int:
     memory = opening.memory(arguments, around)
-    doomed = _chosen(memory, arguments, around)
+    doomed = chosen(memory, arguments, around.err)
     if not arguments.json:
-        _show(doomed, around.out)
-    if not doomed.somewhere:
+        show(doomed, around.out)
+    if not doomed.somewhere and doomed.earlier is None:
         return _nothing(arguments, around)
     if arguments.dry_run:
         if arguments.json:
-            around.out.json({"ok": True, "dry_run": True, **_record(doomed)})
+            around.out.json({"ok": True, "dry_run": True, **record(doomed)})
         return 0
     if not arguments.yes and not _agreed(around):
         return 1
-    if not doomed.plan.empty:
-        forgetting.forget(doomed.workspace, doomed.plan, mode=memory.git, now=around.clock())
-    _erase(doomed, around)
-    return _ended(doomed, arguments, around)
+    layout = doomed.workspace.layout
+    with waiting.held(layout):
+        forgotten.begin(layout, doomed.forgotten)
+        reason = None if doomed.plan.empty else _carried_out(doomed, memory, arguments, around)
+        erasing.finish(doomed.workspace, around.clock())
+    return _ended(doomed, reason, arguments, around)
 
 
-def _chosen(memory: Memory, arguments: Arguments, around: Surroundings) -> _Doomed:
-    """What would be forgotten, in the layer that holds it.
+def _carried_out(
+    doomed: Doomed, memory: Memory, arguments: Arguments, around: Surroundings
+) -> str | None:
+    """Memory is without what was shown; why that is not committed to Git, where it is not.
 
-    Raises InvalidArgument where several hold it and none is named, and as `forget.plan_block`.
+    Raises ConcurrentUpdate when memory has changed so that more, or less, would go than was shown;
+    and as `forget.forget`. Nothing has changed then.
     """
-    if arguments.layer is not None:
-        return _doomed(memory, arguments.layer, arguments)
-    for name, why in memory.layers.failures.items():
-        around.err.line(f"scriptorium: layer {name} is left out: {why}")
-    names = memory.layers.names or (memory.layers.default,)
-    if arguments.match is None:
-        block = arguments.block_id.removeprefix("^")
-        held = memory.view().layers.items()
-        names = tuple(name for name, snapshot in held if snapshot.locate_block(block)) or names[:1]
-    each = [_doomed(memory, name, arguments) for name in names]
-    holding = [doomed for doomed in each if doomed.somewhere]
-    if len(holding) > 1:
-        listed = ", ".join(str(doomed.layer) for doomed in holding)
-        raise InvalidArgument(
-            f"Several layers hold it: {listed}. Forget it in one after the other, with `--layer`."
-        )
-    return (holding or each)[0]
-
-
-def _doomed(memory: Memory, layer: str, arguments: Arguments) -> _Doomed:
-    workspace = memory.workspace(layer)
-    plan = _planned(workspace, arguments)
-    pending = len(waiting.waiting(workspace.layout, plan.matches))
-    found = not plan.empty or pending > 0
-    return _Doomed(
-        layer if memory.layered else None,
-        workspace,
-        plan,
-        pending,
-        found or next(erasure.leftovers(workspace.layout, plan.matches), None) is not None,
-    )
-
-
-def _show(doomed: _Doomed, out: Terminal) -> None:
-    """Prints what would go, and what stays and why."""
     plan = doomed.plan
-    if doomed.layer is not None:
-        out.heading(f"In layer {doomed.layer}")
-    _list(out, "Blocks that go", plan.blocks)
-    _list(out, "Messages whose words go; their headings stay", plan.sources)
-    _list(out, "Lines that go", plan.lines)
-    if doomed.pending:
-        out.heading(f"Messages that wait to be written, and go: {doomed.pending}")
-    if plan.kept:
-        out.heading("Messages that stay, for another block rests on them")
-        for passage in plan.kept:
-            out.line(f"  {plain(passage.id)}: {passage.text}")
-    _list(out, "Lines that hold the text and stay: edit them by hand", plan.stays)
+    for attempt in range(_TRIES):
+        try:
+            done = forgetting.forget(doomed.workspace, plan, mode=memory.git, now=around.clock())
+        except ConcurrentUpdate:
+            plan = planned(doomed.workspace, arguments)
+            if attempt + 1 < _TRIES and plan.same(doomed.plan):
+                continue
+            _take_back(doomed)
+            raise ConcurrentUpdate(
+                "Nothing was forgotten: memory changed meanwhile. Look at what would go now, and"
+                " forget again."
+            ) from None
+        except GitCommitFailed as error:
+            return error.message
+        except ScriptoriumError:
+            _take_back(doomed)
+            raise
+        return done.git_reason
+    raise AssertionError("unreachable")  # the last attempt returns or raises
 
 
-def _planned(workspace: Workspace, arguments: Arguments) -> Plan:
-    if arguments.match is not None:
-        text = arguments.match
-        return workspace.reading(lambda snapshot: forgetting.plan_match(snapshot, text))
-    block = arguments.block_id.removeprefix("^")
-    return workspace.reading(lambda snapshot: forgetting.plan_block(snapshot, block))
+def _take_back(doomed: Doomed) -> None:
+    """What was not forgotten is not erased from copies later; what was before still is."""
+    forgotten.end(doomed.workspace.layout)
+    if doomed.earlier is not None:
+        forgotten.begin(doomed.workspace.layout, doomed.earlier)
 
 
 def _nothing(arguments: Arguments, around: Surroundings) -> int:
@@ -154,102 +114,48 @@ def _agreed(around: Surroundings) -> bool:
     return agreed
 
 
-def _erase(doomed: _Doomed, around: Surroundings) -> None:
-    """What memory's machinery made of the text is gone too."""
-    from scriptorium.search import purging
-
-    layout, matches = doomed.workspace.layout, doomed.plan.matches
-    waiting.forget(layout, matches, around.clock().astimezone())
-    erasure.sweep(layout, matches)
-    purging.purge(doomed.workspace)
-
-
-def _ended(doomed: _Doomed, arguments: Arguments, around: Surroundings) -> int:
-    """Tells what was forgotten and where it still is; 1 where some file holds it."""
+def _ended(doomed: Doomed, reason: str | None, arguments: Arguments, around: Surroundings) -> int:
+    """Tells what was forgotten and where it still is; 1 where some file holds it, or may."""
     layout = doomed.workspace.layout
-    left = list(erasure.leftovers(layout, doomed.plan.matches))
+    left = erasure.leftovers(layout, doomed.forgotten.traces)
     copies = erasure.conflict_copies(layout)
-    history = _history(layout.root, arguments.match)
+    texts = [arguments.match] if arguments.match is not None else doomed.forgotten.traces.folded
+    rewriting = history.rewriting(layout.root, texts)
     if arguments.json:
-        done: dict[str, Json] = {"ok": True, "forgotten": True, **_record(doomed)}
-        around.out.json({**done, "left": left, "conflict_copies": copies, "history": history})
+        done: dict[str, Json] = {"ok": True, "forgotten": True, **record(doomed)}
+        done |= {"left": [*left.holding], "unread": [*left.unread], "git_reason": reason}
+        around.out.json({**done, "conflict_copies": copies, "history": rewriting})
     else:
-        _print_end(doomed, left, (path for path in copies if path not in left), around.out)
-        for line in history:
+        _print_end(doomed, left, [path for path in copies if path not in left.holding], around.out)
+        if reason is not None:
+            around.out.line(f"Not committed to Git: {plain(reason)}")
+        for line in rewriting:
             around.out.line(plain(line))
         around.out.line(
             "The clients' own transcripts of your sessions are not Scriptorium's, and keep what was"
             " said until they are deleted."
         )
-    return 1 if left else 0
+    return 1 if left.holding or left.unread else 0
 
 
-def _print_end(doomed: _Doomed, left: Sequence[str], copies: Iterable[str], out: Terminal) -> None:
+def _print_end(doomed: Doomed, left: Leftovers, copies: Sequence[str], out: Terminal) -> None:
     plan = doomed.plan
     counts = [
         (len(plan.blocks), "blocks"),
         (len(plan.sources), "messages"),
         (len(plan.lines), "lines"),
-        (doomed.pending, "pending messages"),
+        (len(doomed.pending), "pending messages"),
     ]
     told = ", ".join(f"{n} {what[:-1] if n == 1 else what}" for n, what in counts if n)
     out.line(f"Forgotten: {told or 'what caches and logs held'}.")
-    if left:
-        out.heading("It is still in these files; edit or delete them by hand:")
-    for path in left:
+    if left.holding:
+        out.heading(
+            "It is still in these files; edit or delete them, or let `scriptorium forget --match`"
+            " take the words out:"
+        )
+    for path in left.holding:
         out.line(f"  {plain(path)}")
+    for path in left.unread:
+        out.line(f"This could not be read, and not be searched: {plain(path)}")
     for path in copies:
         out.line(f"A copy kept of a hand edit, look into it: {plain(path)}")
-
-
-def _history(root: Path, match: str | None) -> list[str]:
-    """What Git keeps, and how it is rewritten."""
-    if not os.path.lexists(root / ".git"):
-        return []
-    rules = "write each forgotten sentence on a line of its own into /tmp/forget.txt"
-    if match is not None:
-        rule = f"regex:(?i){_regex(match)}==>[forgotten]"
-        rules = f"printf '%s\\n' {shlex.quote(rule)} > /tmp/forget.txt"
-    place = shlex.quote(str(root))
-    return [
-        f"Git's history still holds it, here and where it was pushed. To rewrite it: {_AFTER}",
-        f"  {rules}",
-        f"  cd {place} && git filter-repo --force --replace-text /tmp/forget.txt",
-        "  rm /tmp/forget.txt; git remote add origin URL && git push --force --all",
-    ]
-
-
-def _regex(text: str) -> str:
-    """The text as a regular expression that Python and filter-repo read alike."""
-    return "".join(c if c.isalnum() or c == " " or ord(c) > 127 else f"\\{c}" for c in text)
-
-
-def _list(out: Terminal, title: str, passages: Sequence[Passage]) -> None:
-    if not passages:
-        return
-    out.heading(f"{title}: {len(passages)}")
-    for passage in passages[:_SHOWN]:
-        place = f"{passage.path}:{passage.line}" if passage.line else str(passage.path)
-        out.line(f"  {out.paint(plain(place), 'cyan')}  {out.paint(plain(passage.id), 'dim')}")
-        for line in plain(passage.text).splitlines()[:6]:
-            out.line(f"    {line[:400]}")
-    if len(passages) > _SHOWN:
-        out.line(f"  and {len(passages) - _SHOWN} more")
-    out.line()
-
-
-def _record(doomed: _Doomed) -> dict[str, Json]:
-    plan = doomed.plan
-    layer: dict[str, Json] = {} if doomed.layer is None else {"layer": doomed.layer}
-    return layer | {
-        "blocks": [_passage(p) for p in plan.blocks],
-        "sources": [_passage(p) for p in plan.sources],
-        "lines": [_passage(p) for p in plan.lines],
-        "kept": [{"id": p.id, "path": p.path, "cited_by": p.text} for p in plan.kept],
-        "stays": [_passage(p) for p in plan.stays],
-        "pending": doomed.pending,
-    }
-
-
-def _passage(passage: Passage) -> dict[str, Json]:
-    return {"path": passage.path, "line": passage.line, "id": passage.id, "text": passage.text}

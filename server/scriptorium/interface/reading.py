@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from scriptorium.errors import InvalidArgument, Json
 from scriptorium.format import markdown, paths
+from scriptorium.format.evidence import cited
 from scriptorium.format.model import Heading
 from scriptorium.interface import envelope, evidence
 from scriptorium.interface.envelope import Answer, success
@@ -152,7 +153,7 @@ def _block(call: Reading, found: Found, text: str, block_id: str) -> dict[str, J
         raise InvalidArgument(_elsewhere(call, found, block_id), path=found.shown)
     share = envelope.ROOM // 3
     content = block.text
-    cites = evidence.cited(topic, block)
+    cites = cited(topic, block)
     if cites:
         content += "\n\n" + "\n".join(definition.text for definition in cites)
     data: dict[str, Json] = {

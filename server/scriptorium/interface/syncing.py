@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 
+from scriptorium.capture import forgetting as waiting
 from scriptorium.errors import Json
-from scriptorium.interface import opening
+from scriptorium.interface import erasing, opening
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import plain
+from scriptorium.workspace import forgotten
 from scriptorium.workspace import sync as syncing
 from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.sync import SyncResult
@@ -33,6 +35,9 @@ def sync(arguments: Arguments, around: Surroundings) -> int:
             accept_rewrite=arguments.accept_rewrite,
             environ=around.environ,
         )
+        if forgotten.unfinished(workspace.layout) is not None:
+            with waiting.held(workspace.layout):
+                erasing.finish(workspace, around.clock())
         results.append({"workspace": str(root), **asdict(result)})
         if not arguments.json:
             around.out.line(_told(str(root), result))

@@ -88,6 +88,8 @@ def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:
         "git_committed": result.git_committed,
         "git_commit": result.git_commit,
     }
+    if result.git_reason is not None:
+        data["git_reason"] = result.git_reason
     whole = (result.source_ids, result.block_ids, result.evidence_ids, result.changed_files)
     shown = (data["source_ids"], data["block_ids"], data["evidence_ids"], data["changed_files"])
     if any(len(a) != len(b) for a, b in zip(whole, shown, strict=True) if isinstance(b, Sized)):

@@ -15,19 +15,19 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from scriptorium.format.traces import Traces
 from scriptorium.workspace import disk, journal
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.storage import TEMP_PREFIX
-
-type Matches = Callable[[str], bool]
 
 _LOGS = (".log", ".jsonl")
 _BUSY_SECONDS = 5.0
 
 
-def sweep(layout: Layout, matches: Matches) -> None:
+def sweep(layout: Layout, traces: Traces) -> None:
     """Journals, catalog and logs hold nothing of what was forgotten.
 
     Raises InternalError where the journals cannot be dropped, ConcurrentUpdate when the lock is
@@ -36,21 +36,39 @@ def sweep(layout: Layout, matches: Matches) -> None:
     with journal.locked(layout):
         journal.recover(layout)
         journal.settle(layout)
-        _rewrite(layout.cache / "catalog.sqlite", matches)
+        _rewrite(layout.cache / "catalog.sqlite", traces)
     for name in disk.current.listing(layout.runtime_dir):
         if name.endswith(_LOGS):
-            _drop_lines(layout, name, matches)
+            _drop_lines(layout, name, traces)
 
 
-def leftovers(layout: Layout, matches: Matches) -> Iterator[str]:
-    """The files below the workspace that still hold the text, `.git` left aside, sorted."""
-    for place in sorted(_files(layout.root)):
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Files below the workspace, `.git` left aside, sorted."""
+
+    holding: tuple[str, ...]
+    """Those that still hold the text."""
+    unread: tuple[str, ...]
+    """Those, and directories, that could not be read."""
+
+
+def leftovers(layout: Layout, traces: Traces) -> Leftovers:
+    """Looks for the text in every file."""
+    holding, unread = [], []
+
+    def unlisted(error: OSError) -> None:
+        unread.append(Path(error.filename).relative_to(layout.root).as_posix())
+
+    for place in _files(layout.root, unlisted):
+        path = place.relative_to(layout.root).as_posix()
         try:
-            data = place.read_bytes()
+            text = place.read_bytes().decode("utf-8", "replace")
         except OSError:
-            continue
-        if matches(data.decode("utf-8", "replace")):
-            yield place.relative_to(layout.root).as_posix()
+            unread.append(path)
+        else:
+            if traces.stand_in(text):
+                holding.append(path)
+    return Leftovers(tuple(sorted(holding)), tuple(sorted(unread)))
 
 
 def conflict_copies(layout: Layout) -> list[str]:
@@ -59,8 +77,8 @@ def conflict_copies(layout: Layout) -> list[str]:
     return sorted(path for path in found if ".conflict-" in path.rpartition("/")[2])
 
 
-def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+def _files(root: Path, unlisted: Callable[[OSError], None] | None = None) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root, onerror=unlisted):
         if ".git" in folders:
             folders.remove(".git")
         for name in names:
@@ -69,42 +87,42 @@ def _files(root: Path) -> Iterator[Path]:
                 yield place
 
 
-def _rewrite(place: Path, matches: Matches) -> None:
+def _rewrite(place: Path, traces: Traces) -> None:
     """The catalog's file has its present rows and nothing else, or is gone: it is made anew."""
     try:
-        _vacuum(place, matches)
+        _vacuum(place, traces)
     except sqlite3.Error:
         for suffix in ("-wal", "-shm", ""):
             place.with_name(place.name + suffix).unlink(missing_ok=True)
 
 
-def _vacuum(place: Path, matches: Matches) -> None:
+def _vacuum(place: Path, traces: Traces) -> None:
     if not place.is_file():
         return
     with closing(sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None)) as opened:
         opened.execute("PRAGMA secure_delete=ON")
         gone = opened.execute("SELECT path FROM files WHERE digest IS NULL").fetchall()
-        rows = [row for row in gone if matches(str(row[0]))]
+        rows = [row for row in gone if traces.stand_in(str(row[0]))]
         opened.executemany("DELETE FROM files WHERE path = ?", rows)
         opened.execute("VACUUM")
         if opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise sqlite3.OperationalError("another process reads the log of the catalog")
 
 
-def _drop_lines(layout: Layout, name: str, matches: Matches) -> None:
+def _drop_lines(layout: Layout, name: str, traces: Traces) -> None:
     """The log has no line that holds the text, plainly or as JSON writes it."""
     with suppress(OSError):
         lines = (disk.current.read(layout.runtime_dir / name) or b"").splitlines(keepends=True)
-        kept = [line for line in lines if not _holds(line, matches)]
+        kept = [line for line in lines if not _holds(line, traces)]
         if len(kept) < len(lines):
             journal.write_runtime(layout, name, b"".join(kept))
 
 
-def _holds(line: bytes, matches: Matches) -> bool:
+def _holds(line: bytes, traces: Traces) -> bool:
     text = line.decode("utf-8", "replace")
-    if matches(text):
+    if traces.stand_in(text):
         return True
     try:
-        return matches(json.dumps(json.loads(text), ensure_ascii=False))
+        return traces.stand_in(json.dumps(json.loads(text), ensure_ascii=False))
     except (ValueError, RecursionError):
         return False

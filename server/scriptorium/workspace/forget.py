@@ -5,34 +5,35 @@
 
 A block goes with the evidence that only it cites. A message loses its content, and keeps its
 heading so that links resolve, where no block that stays rests on it; one that holds the text loses
-it in any case. Promises: a plan that would cut other blocks' links is refused, and names them.
+it in any case. Promises: a plan that would cut other blocks' links is refused, and names them;
+what was wrong with memory before is in nobody's way.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from scriptorium.errors import DanglingBlockLink, InvalidArgument, Json
-from scriptorium.format import paths, removal, sources
+from scriptorium.errors import BrokenContract, InvalidArgument
+from scriptorium.format import evidence, paths, removal, sources
 from scriptorium.format.model import (
     BlockId,
+    Problem,
     RelPath,
     Revision,
     SourceId,
     SourceRecord,
-    SourceRef,
     Topic,
 )
+from scriptorium.format.traces import Traces
 from scriptorium.workspace import git
+from scriptorium.workspace.forgotten import Forgotten, is_long
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.transaction import Update, UpdateResult, update
 
 CORE = RelPath("core.md")
-_SHORTEST = 12
-"""Characters of a forgotten line that are looked for elsewhere: shorter ones stand anywhere."""
+_INTRO = "Nothing was forgotten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +59,28 @@ class Plan:
     """The lines of the core, and headings, that go too."""
     kept: tuple[Passage, ...]
     """Messages that a forgotten block cites, and a block that stays as well; `text` names that."""
+    bared: tuple[Passage, ...]
+    """Blocks that stay, though a message that they rest on goes."""
     stays: tuple[Passage, ...]
     """Lines that hold the text and are no block: a person has to edit them."""
     edits: Mapping[RelPath, str | None]
     erased: Mapping[RelPath, frozenset[SourceId]]
-    needles: tuple[str, ...]
-    """The forgotten texts, folded, to be looked for in caches and logs."""
+    forgotten: Forgotten
+    short: tuple[str, ...]
+    """Forgotten statements that are too short to be looked for elsewhere."""
 
     @property
     def empty(self) -> bool:
         return not (self.blocks or self.sources or self.lines)
 
-    def matches(self, text: str) -> bool:
-        """Whether the text holds something that is to be forgotten."""
-        folded = fold(text)
-        return any(needle in folded for needle in self.needles)
-
-
-def fold(text: str) -> str:
-    """The text in the form in which texts are compared: case, form and line breaks do not count."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    def same(self, other: Plan) -> bool:
+        """Whether the other takes the same from memory, at whatever revision."""
+        return (self.blocks, self.sources, self.lines, self.bared) == (
+            other.blocks,
+            other.sources,
+            other.lines,
+            other.bared,
+        )
 
 
 def plan_block(snapshot: Snapshot, block: str) -> Plan:
@@ -92,14 +95,19 @@ def plan_block(snapshot: Snapshot, block: str) -> Plan:
 
 
 def plan_match(snapshot: Snapshot, text: str) -> Plan:
-    """What forgetting everything that holds the text takes: case and line breaks do not count.
+    """What forgetting everything that holds the text takes; `traces` says what does not count.
 
     Raises InvalidArgument for a blank text, and DanglingBlockLink as `plan_block`.
     """
-    needle = fold(text)
-    if not needle:
+    needle = Traces.of([text])
+    if not needle.folded:
         raise InvalidArgument("--match needs a text that is not blank.")
-    return _plan(snapshot, needle, lambda passage: needle in fold(passage.text))
+    return _plan(snapshot, needle, lambda passage: needle.stand_in(passage.text))
+
+
+def plan_nothing(snapshot: Snapshot) -> Plan:
+    """What takes nothing: for where only copies are left to be erased."""
+    return _plan(snapshot, None, lambda _: False)
 
 
 def forget(workspace: Workspace, plan: Plan, *, mode: git.Mode, now: datetime) -> UpdateResult:
@@ -114,20 +122,22 @@ def forget(workspace: Workspace, plan: Plan, *, mode: git.Mode, now: datetime) -
             for path, ids in plan.erased.items()
         }
 
-    return update(
-        workspace,
-        Update(
-            base_revision=plan.revision,
-            edits=lambda _: plan.edits,
-            erased=erased,
-            git=mode,
-            commit_message="Forget",
-        ),
-        now=now,
+    wanted = Update(
+        base_revision=plan.revision,
+        edits=lambda _: plan.edits,
+        erased=erased,
+        git=mode,
+        commit_message="Forget",
+        removal=True,
     )
+    try:
+        return update(workspace, wanted, now=now)
+    except BrokenContract as error:
+        step = "Mend these lines by hand, or forget these blocks too."
+        raise BrokenContract.of(error.problems, intro=_INTRO, step=step) from error
 
 
-def _plan(snapshot: Snapshot, needle: str | None, wanted: Callable[[Passage], bool]) -> Plan:
+def _plan(snapshot: Snapshot, needle: Traces | None, wanted: Callable[[Passage], bool]) -> Plan:
     topics = {p: t for p in snapshot.authored() if p != CORE and (t := snapshot.topic(p))}
     every = list(_blocks(topics))
     blocks = [block for block in every if wanted(block)]
@@ -135,7 +145,7 @@ def _plan(snapshot: Snapshot, needle: str | None, wanted: Callable[[Passage], bo
     lines, core = _core(snapshot, needle)
     _check_links(snapshot, ids, {line.line for line in lines})
     texts, headings, stays = _edited(snapshot, blocks, ids, needle, topics)
-    cited = {b.id: _cited(snapshot, b.path, topics[b.path], b.id) for b in every}
+    cited = {b.id: set(_cited(snapshot, b.path, topics[b.path], b.id)) for b in every}
     gone = {s for b in blocks for s in cited[BlockId(b.id)]}
     rests = {s: b.id for b in every if b.id not in ids for s in cited[b.id] if s in gone}
     doomed, kept = [], []
@@ -150,16 +160,24 @@ def _plan(snapshot: Snapshot, needle: str | None, wanted: Callable[[Passage], bo
     erased: dict[RelPath, set[SourceId]] = {}
     for passage in doomed:
         erased.setdefault(passage.path, set()).add(SourceId(passage.id))
+    words = {SourceId(passage.id) for passage in doomed}
+    said = list(_statements(blocks, topics))
     return Plan(
         revision=snapshot.revision,
         blocks=tuple(blocks),
         sources=tuple(doomed),
         lines=(*lines, *headings),
         kept=tuple(kept),
+        bared=tuple(b for b in every if b.id not in ids and words & cited[b.id]),
         stays=tuple(stays),
         edits=texts | core,
         erased={path: frozenset(found) for path, found in erased.items()},
-        needles=(needle,) if needle else _needles([*blocks, *doomed]),
+        forgotten=(
+            Forgotten(needle, needle)
+            if needle
+            else Forgotten.of(said, [passage.text for passage in doomed])
+        ),
+        short=() if needle else tuple(text for text in said if text and not is_long(text)),
     )
 
 
@@ -170,10 +188,13 @@ def _blocks(topics: Mapping[RelPath, Topic]) -> Iterator[Passage]:
                 yield Passage(path, block.start_line, block.text, block.id)
 
 
-def _needles(passages: list[Passage]) -> tuple[str, ...]:
-    """The lines of forgotten passages that are long enough to be told from others."""
-    lines = (fold(line) for passage in passages for line in passage.text.split("\n"))
-    return tuple(dict.fromkeys(line for line in lines if len(line) >= _SHORTEST))
+def _statements(blocks: Iterable[Passage], topics: Mapping[RelPath, Topic]) -> Iterator[str]:
+    """What the blocks say, without citations and ids."""
+    for passage in blocks:
+        for block in topics[passage.path].blocks:
+            if block.id == passage.id:
+                yield from (claim.text for claim in block.claims)
+                yield block.trailing
 
 
 def _records(snapshot: Snapshot, only: set[str] | None) -> Iterator[tuple[RelPath, SourceRecord]]:
@@ -187,33 +208,22 @@ def _records(snapshot: Snapshot, only: set[str] | None) -> Iterator[tuple[RelPat
                 yield path, record
 
 
-def _cited(snapshot: Snapshot, path: RelPath, topic: Topic, block: str) -> set[str]:
+def _cited(snapshot: Snapshot, path: RelPath, topic: Topic, block: str) -> Iterator[str]:
     """The ids of the sources that a block rests on."""
-    labels = {
-        e for b in topic.blocks if b.id == block for claim in b.claims for e in claim.evidence
-    }
-    refs = [ref for e in topic.evidence if e.id in labels for ref in e.sources]
-    return {_resolved(snapshot, path, ref) for ref in refs}
-
-
-def _resolved(snapshot: Snapshot, path: RelPath, ref: SourceRef) -> str:
-    """The source's id, also where a person named the link otherwise."""
-    if ref.target is None or snapshot.source_path(ref.id) is not None:
-        return ref.id
-    target, _, anchor = ref.target.partition("#")
-    place = paths.resolve(path, target)
-    found = snapshot.anchor_source(place, anchor) if place else None
-    return found or ref.id
+    for one in topic.blocks:
+        if one.id == block:
+            for cited in evidence.cited(topic, one):
+                yield from (snapshot.source_named(path, ref) for ref in cited.sources)
 
 
 def _core(
-    snapshot: Snapshot, needle: str | None
+    snapshot: Snapshot, needle: Traces | None
 ) -> tuple[list[Passage], dict[RelPath, str | None]]:
     """The core's lines that hold the text, and the core without them."""
     if needle is None or CORE not in snapshot.mirror.files:
         return [], {}
     lines = snapshot.read(CORE).split("\n")
-    found = [Passage(CORE, n, t) for n, t in enumerate(lines, 1) if needle in fold(t)]
+    found = [Passage(CORE, n, t) for n, t in enumerate(lines, 1) if needle.stand_in(t)]
     gone = {passage.line for passage in found}
     rest = "\n".join(line for n, line in enumerate(lines, 1) if n not in gone)
     return found, {CORE: rest} if found else {}
@@ -223,7 +233,7 @@ def _edited(
     snapshot: Snapshot,
     blocks: list[Passage],
     ids: set[str],
-    needle: str | None,
+    needle: Traces | None,
     topics: Mapping[RelPath, Topic],
 ) -> tuple[dict[RelPath, str | None], list[Passage], list[Passage]]:
     """The topics without the blocks; headings that go with them; lines with the text that stay."""
@@ -237,30 +247,22 @@ def _edited(
             texts[path] = done.text
         headings += [Passage(path, line, text) for line, text in done.headings]
         if needle is not None:
-            stays += [Passage(path, n, text) for n, text in done.lines if needle in fold(text)]
-            if done.text is not None and needle in fold(path):
+            stays += [Passage(path, n, text) for n, text in done.lines if needle.stand_in(text)]
+            if done.text is not None and needle.stand_in(path):
                 stays.append(Passage(path, 0, "the file's own name"))
     return texts, headings, stays
 
 
 def _check_links(snapshot: Snapshot, ids: set[str], core_lines: set[int]) -> None:
     """No block or line that stays links to one that goes. Raises DanglingBlockLink."""
-    found: list[tuple[RelPath, int, str, str]] = []
-    for block in sorted(ids):
-        for path in snapshot.mirror.linkers(block):
-            for link in snapshot.mirror.topic(path).links:
-                goes = link.origin in ids or (path == CORE and link.line in core_lines)
-                if link.target == block and not goes:
-                    found.append((path, link.line, block, link.origin or ""))
-    if not found:
-        return
-    shown = "; ".join(f"{path}:{line} links to ^{block}" for path, line, block, _ in found[:10])
-    listed: list[Json] = [
-        {"path": path, "line": line, "block_id": origin, "target": block}
-        for path, line, block, origin in found
+    found = [
+        Problem(path, link.line, "dangling-block-link", f"links to ^{block}", "DANGLING_BLOCK_LINK")
+        for block in sorted(ids)
+        for path in snapshot.mirror.linkers(block)
+        for link in snapshot.mirror.topic(path).links
+        if link.target == block
+        and link.origin not in ids
+        and not (path == CORE and link.line in core_lines)
     ]
-    raise DanglingBlockLink(
-        f"Nothing was forgotten: {shown}. Edit or forget these first.",
-        path=found[0][0],
-        details={"links": listed},
-    )
+    if found:
+        raise BrokenContract.of(found, intro=_INTRO, step="Edit or forget these first.")

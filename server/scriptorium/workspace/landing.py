@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scriptorium.errors import BrokenContract
-from scriptorium.format import paths
+from scriptorium.format import paths, sources
 from scriptorium.format.model import Problem, RelPath, Revision
 from scriptorium.workspace import (
     disk,
+    forgotten,
     journal,
     lookout,
     merge_commit,
@@ -29,6 +30,7 @@ from scriptorium.workspace import (
 )
 from scriptorium.workspace import git as committing
 from scriptorium.workspace.facts import digest
+from scriptorium.workspace.forgotten import Forgotten
 from scriptorium.workspace.git_run import Git, GitError
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.layout import CORE, Layout, read_bytes
@@ -102,6 +104,9 @@ def land(
         changes.append(_change(layout, layout.runtime_path(NOTE), note))
     with suppress(OSError):
         _ignore_runtime(layout)
+    words = _erased(snapshot, contents)
+    if words:
+        forgotten.begin(layout, Forgotten.of((), words))
     journal.commit(layout, changes, meta={"sync": target})
     with workspace.tracking() as tracker:
         tracker.installed(findings, views.digests, planned=snapshot.sequence, blocked=views.blocked)
@@ -170,6 +175,17 @@ def _check_place(layout: Layout, path: RelPath, before: bytes | None, *, deleted
             f"the merge changes {path}, and so did you. Commit it (`git add {path}`,"
             " `git commit`), or move it away."
         )
+
+
+def _erased(snapshot: Snapshot, contents: Contents) -> list[str]:
+    """What messages said here that the merge brings erased."""
+    said = []
+    for path, content in contents.items():
+        if content is not None and paths.kind(path) == "source":
+            records, _ = sources.parse(content.decode("utf-8", "replace"))
+            bare = {record.id for record in records if not record.content}
+            said += [r.content for r in snapshot.sources_of(path) if r.content and r.id in bare]
+    return said
 
 
 def _found(path: RelPath, content: bytes | None) -> Found | None:

@@ -18,7 +18,15 @@ from scriptorium.errors import (
     PathOutsideWorkspace,
 )
 from scriptorium.format import ids, markdown, paths, sources
-from scriptorium.format.model import Problem, RelPath, Revision, SourceId, SourceRecord, Topic
+from scriptorium.format.model import (
+    Problem,
+    RelPath,
+    Revision,
+    SourceId,
+    SourceRecord,
+    SourceRef,
+    Topic,
+)
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace import listing, scan
 from scriptorium.workspace.facts import SourceFacts, TopicFacts, digest
@@ -222,6 +230,16 @@ class Snapshot:
     def anchor_source(self, path: RelPath, anchor: str) -> SourceId | None:
         """The source whose record has the heading `anchor` in the file."""
         return next((s for s in self.mirror.records(path) if ids.anchor(s) == anchor), None)
+
+    def source_named(self, path: RelPath, ref: SourceRef) -> str:
+        """The id of the source that the file's reference names, also where its text is no full id;
+        the text where there is none.
+        """
+        if ref.target is None or self.source_path(ref.id) is not None:
+            return ref.id
+        target, _, anchor = ref.target.partition("#")
+        place = paths.resolve(path, target)
+        return (self.anchor_source(place, anchor) if place else None) or ref.id
 
     # --- what changed
 

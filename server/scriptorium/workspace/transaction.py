@@ -11,7 +11,7 @@ What an update costs grows with what it changes. Must not read the clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
@@ -23,12 +23,19 @@ from scriptorium.errors import (
     Json,
     ScriptoriumError,
 )
-from scriptorium.format import patch
+from scriptorium.format import markdown, patch
 from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Revision, SourceId
 from scriptorium.format.paths import writable
 from scriptorium.workspace import archive, drafting, git, journal, rendering, view_files
 from scriptorium.workspace.archive import SourceInput
-from scriptorium.workspace.checking import CORE, Edited, State, check_update
+from scriptorium.workspace.checking import (
+    CORE,
+    Edited,
+    State,
+    check_core,
+    check_topic,
+    check_update,
+)
 from scriptorium.workspace.drafting import Draft
 from scriptorium.workspace.facts import digest
 from scriptorium.workspace.journal import Change
@@ -39,6 +46,10 @@ __all__ = ["SourceInput", "Update", "UpdateResult", "rebuild_views", "update", "
 
 MOST_PATCH = 256 * 1024
 """Bytes of UTF-8 in a patch."""
+
+
+type _Fault = tuple[str, str]
+"""A file and a rule that it breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,8 @@ class Update:
     """The whole new text of authored files (None deletes one), made under the lock."""
     erased: Callable[[Snapshot], Mapping[RelPath, bytes]] | None = None
     """The whole new content of source files, in which a person had messages erased."""
+    removal: bool = False
+    """Memory only loses something: what was wrong with its files before is no reason to refuse."""
     runtime: Mapping[str, bytes | None] = field(default_factory=dict)
     """Files below the runtime directory that move in the same step."""
     layer: str = ""
@@ -93,7 +106,7 @@ def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResu
     with workspace.writing() as snapshot:
         _check_base(snapshot, update.base_revision)
         draft = _drafted(snapshot, update, parsed)
-        _check(workspace, snapshot, draft)
+        _check(workspace, snapshot, draft, known=_faults(snapshot, draft) if update.removal else {})
         changed = _install(workspace, snapshot, draft, update.runtime, now)
         with workspace.tracking() as tracker:
             revision = tracker.mirror.revision
@@ -155,8 +168,12 @@ def _drafted(snapshot: Snapshot, update: Update, parsed: patch.Patch | None) -> 
     return drafting.draft(snapshot, edits, records, archives)
 
 
-def _check(workspace: Workspace, snapshot: Snapshot, draft: Draft) -> None:
-    """The draft keeps the contract. Raises BrokenContract with every problem."""
+def _check(
+    workspace: Workspace, snapshot: Snapshot, draft: Draft, known: Container[_Fault]
+) -> None:
+    """The draft keeps the contract, but for faults that are known. Raises BrokenContract with every
+    problem.
+    """
     with workspace.tracking() as tracker:
         after = tracker.after(draft.findings)
     problems: list[Problem] = list(draft.names.problems)
@@ -173,8 +190,24 @@ def _check(workspace: Workspace, snapshot: Snapshot, draft: Draft) -> None:
         edited,
         _core(snapshot, draft),
     )
+    problems = [problem for problem in problems if (problem.path, problem.rule) not in known]
     if problems:
         raise BrokenContract.of([draft.names.as_written(problem) for problem in problems])
+
+
+def _faults(snapshot: Snapshot, draft: Draft) -> set[_Fault]:
+    """What is wrong with the edited files already."""
+    state = State(snapshot.mirror, snapshot.exists)
+    texts = {path: drafting.text_of(path, draft.before[path]) or "" for path in draft.edited}
+    return {
+        (problem.path, problem.rule)
+        for path, text in texts.items()
+        for problem in (
+            check_core(text, state)
+            if path == CORE
+            else check_topic(path, markdown.parse_topic(text), state)
+        )
+    }
 
 
 def _core(snapshot: Snapshot, draft: Draft) -> tuple[str, str]:
