@@ -212,7 +212,7 @@ def test_several_at_once_on_one_session_and_on_several_take_everything_once(desk
         session.turn("I moved FACT-a", "noted FACT-b")
         session.turn("and FACT-c", "fine")
     processes = [started(desk, session) for session in (first, first, *others, *others)]
-    assert [process.wait(60) for process in processes] == [0] * len(processes)
+    assert [process.wait(120) for process in processes] == [0] * len(processes)
     for session in (first, *others):
         desk.ingest(session, force=True, daily_usd=1000)
     texts = Counter(desk.contents().values())
@@ -250,5 +250,5 @@ def test_ended_by_a_signal_an_ingest_ends_its_child_first(desk: Desk) -> None:
         assert process.poll() is None
         signal.sigtimedwait([], 0.01)
     process.terminate()
-    assert process.wait(20) != 0
+    assert process.wait(120) != 0
     assert is_gone(int(hung.read_text()))

@@ -220,9 +220,11 @@ HARD = {
 def test_the_time_grows_with_the_text_and_not_faster(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))
+        return min(cpu_of(text) for _ in range(3))
+
+    def cpu_of(text: str) -> float:
         begin = time.process_time()
         redact(text)
         return time.process_time() - begin
 
-    redact(piece)
     assert seconds(400_000) < 40 * max(seconds(20_000), 0.005)

@@ -50,7 +50,7 @@ class ClaudeCode:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=120,
             check=False,
         )
         assert done.returncode == status, done.stdout + done.stderr
@@ -63,7 +63,7 @@ class ClaudeCode:
     def warm(self, plugin: Path) -> None:
         """The environment of that plugin's sources is there: `-p` waits for no first start."""
         launcher: list[str | Path] = [plugin / "bin" / "scriptorium", "--version"]
-        subprocess.run(launcher, env=self.environment, check=True, capture_output=True, timeout=90)
+        subprocess.run(launcher, env=self.environment, check=True, capture_output=True, timeout=120)
 
     def answer_first_questions(self) -> None:
         """As if the user had picked a theme, and trusted the key and the project's folder."""

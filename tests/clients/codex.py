@@ -64,7 +64,7 @@ class Codex:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=120,
             check=False,
         )
         assert done.returncode == status, done.stdout + done.stderr
@@ -83,7 +83,7 @@ class Codex:
     def warm(self) -> None:
         """The environment of the installed copy is there: `exec` waits for no first start."""
         command: list[str | Path] = [self.plugin / "bin" / "scriptorium", "--version"]
-        subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=90)
+        subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=120)
 
     def terminal(self, *arguments: str) -> Terminal:
         """An interactive session, for a `with` block."""

@@ -152,7 +152,7 @@ def scriptorium(root: Path, base_environment: dict[str, str]) -> Iterator[Callab
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         assert done.returncode == status, done.stdout + done.stderr

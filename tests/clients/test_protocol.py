@@ -139,7 +139,7 @@ def typescript(node_modules: Path, *arguments: str, environment: dict[str, str])
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr

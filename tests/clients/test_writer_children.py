@@ -268,7 +268,7 @@ def test_an_ingest_that_is_ended_takes_its_writer_with_it(client, root, tmp_path
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
-        wait_for(reached.exists, 60)
+        wait_for(reached.exists)
         process.send_signal(number)
-        process.wait(20)
-    wait_for(lambda: not leftovers.running(driven.home), 15)
+        process.wait(120)
+    wait_for(lambda: not leftovers.running(driven.home))

@@ -97,7 +97,7 @@ class Terminal:
             stderr=subprocess.STDOUT,
             text=True,
             encoding="utf-8",
-            timeout=20,
+            timeout=120,
             check=False,
         )
         assert not check or done.returncode == 0, done.stdout

@@ -46,7 +46,7 @@ def run(program: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=120,
             check=False,
         )
 
@@ -244,7 +244,7 @@ def test_a_closed_pipe_ends_quietly(
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        command, env=environment, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False
+        command, env=environment, stdout=write, stderr=subprocess.PIPE, timeout=120, check=False
     )
     os.close(write)
     assert done.stderr == b""
@@ -264,7 +264,7 @@ def test_colour_is_for_a_terminal_and_no_color_is_respected(
         env={**environment, "TERM": "xterm", **extra},
         stdin=subprocess.DEVNULL,
         stdout=theirs,
-        timeout=60,
+        timeout=120,
         check=True,
     )
     os.close(theirs)

@@ -108,7 +108,7 @@ class Sandbox:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=90,
+            timeout=120,
             check=False,
         )
 
@@ -316,7 +316,7 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     environ = {**os.environ, "HOME": str(folder), "TMPDIR": str(folder), "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "scriptorium.interface.cli", "demo", "--keep"]
     done = subprocess.run(
-        command, env=environ, cwd=folder, capture_output=True, text=True, timeout=90, check=True
+        command, env=environ, cwd=folder, capture_output=True, text=True, timeout=120, check=True
     )
     (core,) = folder.rglob("core.md")
     return done.stdout, core.parent

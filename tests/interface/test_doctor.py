@@ -38,7 +38,7 @@ def report(program: list[str], environment: dict[str, str], tmp_path: Path) -> R
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         found: dict[str, Any] = json.loads(done.stdout)

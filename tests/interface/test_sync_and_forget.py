@@ -41,7 +41,7 @@ def run(program: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=90,
+            timeout=120,
             check=False,
         )
 
@@ -176,7 +176,7 @@ def test_on_a_terminal_it_asks(
         stdin=theirs,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     os.close(ours)

@@ -71,7 +71,7 @@ def test_the_launcher_becomes_the_server_and_says_nothing_when_warm(machine, plu
     launcher = plugin / "bin" / "scriptorium"
     machine.told(launcher)
     process = machine.start([launcher])
-    stdout, stderr = process.communicate(b"", timeout=30)
+    stdout, stderr = process.communicate(b"", timeout=120)
     assert json.loads(stdout)["pid"] == process.pid
     assert stderr == b""
 
@@ -99,7 +99,7 @@ def test_a_builder_killed_half_way_leaves_nothing_and_the_next_start_serves(bare
     wait_for(lambda: list(machine.envs.glob("deps-*/bin/python*")))
     builder = int((machine.envs / "lock").read_text())
     os.killpg(builder, signal.SIGKILL)
-    _, stderr = first.communicate(b"", timeout=30)
+    _, stderr = first.communicate(b"", timeout=120)
     assert first.returncode == 2
     assert len(lines(stderr)) == 2
     assert ready(machine) == []
@@ -115,7 +115,7 @@ def test_a_start_that_the_client_gives_up_on_leaves_its_builder_at_work(machine,
     first = machine.start([plugin / "bin" / "scriptorium"], stderr=subprocess.DEVNULL)
     wait_for(lambda: list(machine.envs.glob("deps-*")))
     first.kill()
-    first.communicate(timeout=30)
+    first.communicate(timeout=120)
     wait_for(lambda: list(machine.envs.glob("start/*")))
     done = machine.run([plugin / "bin" / "scriptorium"])
     assert (done.returncode, done.stderr) == (0, b"")

@@ -19,7 +19,7 @@ def wheel(root, tmp_path_factory):
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(root / name, copy)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(copy / "dist")]
-    subprocess.run(command, cwd=copy, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=copy, check=True, capture_output=True, timeout=120)
     (made,) = (copy / "dist").glob("*.whl")
     return made
 
@@ -46,7 +46,7 @@ def test_what_the_wheel_installs_runs_away_from_the_checkout(wheel, tmp_path):
         env={"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(target)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()

@@ -332,7 +332,7 @@ def test_several_processes_share_the_cache(workspace: Workspace) -> None:
     ]
     for process in running:
         process.start()
-    answers = [result.get(timeout=60) for _ in running]
+    answers = [result.get(timeout=120) for _ in running]
     for process in running:
         process.join()
     assert answers[0] == answers[1] == answers[2]

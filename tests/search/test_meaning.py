@@ -142,7 +142,7 @@ def test_a_slow_endpoint_does_not_hold_the_answer(
 
     def wait(texts: list[str]) -> None:
         if texts != ["tea"]:
-            go_on.wait(20)
+            go_on.wait(120)
 
     server.override = wait
     index = Index(filled)

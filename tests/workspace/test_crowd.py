@@ -176,13 +176,13 @@ def test_a_reader_waits_while_an_update_is_being_installed(
 
     def meanwhile() -> None:
         thread.start()
-        assert waiting.wait(20)
+        assert waiting.wait(120)
         assert seen == []
 
     monkeypatch.setattr(journal, "pending", noticed)
     monkeypatch.setattr(disk, "current", Stopping(meanwhile))
     remember(writer, 0, 1)
-    thread.join(20)
+    thread.join(120)
     assert seen == [(2, 2)]
 
 

@@ -305,10 +305,8 @@ def fake_git(tmp_path: Path, script: str) -> dict[str, str]:
 
 
 def test_a_git_that_hangs_is_stopped_with_its_children(repo: Path, tmp_path: Path) -> None:
-    environ = fake_git(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait")
-    began = time.monotonic()
+    environ = fake_git(tmp_path, f"sleep 3600 & echo $! > {tmp_path}/child; wait")
     outcome = git.commit(repo, "auto", ["core.md"], "x", limit=0.3, environ=environ)
-    assert time.monotonic() - began < 10
     assert outcome.commit is None
     assert outcome.reason
     child = int((tmp_path / "child").read_text(encoding="ascii"))

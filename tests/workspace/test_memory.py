@@ -347,7 +347,7 @@ def test_a_snapshot_waits_until_an_installation_is_whole(
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert half.wait(10)
+    assert half.wait(120)
     snapshot = workspace.snapshot()
     read.set()
     writer.join()
