@@ -97,9 +97,12 @@ def test_ingest_holds_nothing_open_that_the_client_waits_for(hooked, tmp_path):
     launcher.write_text(f"#!/bin/sh\nread line <'{gate}'\n")
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as end:
-        command = ["/bin/sh", "-c", f'exec "$0" 7>&{writing} {writing}>&-', hook]
         with subprocess.Popen(
-            command, env=machine.environment(), stdin=subprocess.PIPE, pass_fds=[writing]
+            [hook],
+            env=machine.environment(),
+            stdin=subprocess.PIPE,
+            pass_fds=[7],
+            preexec_fn=lambda: os.dup2(writing, 7),  # noqa: PLW1509 - in a child that has one thread
         ) as process:
             os.close(writing)
             process.communicate(b"{}")
