@@ -16,7 +16,7 @@ from functools import cached_property
 from scriptorium.format import evidence, ids, inline
 from scriptorium.format.citing import Sources
 from scriptorium.format.links import moves, rewrite_links
-from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, SourceId
+from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Rule, SourceId
 from scriptorium.format.page import BLOCK, EVIDENCE, Page
 from scriptorium.format.regions import Region, regions, replaced
 
@@ -156,7 +156,7 @@ def _block_fault(
     named: Mapping[str, BlockId],
     past: _Past,
     block_taken: Callable[[str], bool],
-) -> tuple[str, str] | None:
+) -> tuple[Rule, str] | None:
     """The rule and the message for an id that cannot be given."""
     name = mark.text
     if name.startswith(BLOCK):

@@ -20,17 +20,57 @@ SourceId = NewType("SourceId", str)
 Revision = NewType("Revision", str)
 """32 hex digits: the identity of a workspace's authored state."""
 
+type Rule = Literal[
+    # of the text
+    "block-without-id",
+    "several-ids",
+    "block-id-format",
+    "duplicate-block-id",
+    "empty-block",
+    "uncited-block",
+    "uncited-prose",
+    "undefined-evidence",
+    "uncited-evidence",
+    "duplicate-evidence",
+    "evidence-format",
+    "evidence-time",
+    "evidence-without-source",
+    "unknown-source",
+    "link-without-block",
+    "dangling-block-link",
+    "core-dangling-link",
+    "core-budget",
+    # of an update
+    "invented-block-id",
+    "invented-evidence-id",
+    "id-outside-topic",
+    # of the files on disk
+    "damaged-source",
+    "misplaced-source",
+    "stale-view",
+    "not-utf-8",
+    "case-only-twin",
+    "unwritable-name",
+    "unusable-name",
+    "not-a-file",
+    "unreadable",
+    "conflict-copy",
+    "conflict-marker",
+    "unfinished-update",
+]
+"""What can be wrong with memory; protocol/FORMAT.md and docs/format.md say what to do of each."""
+
 type ContractCode = Literal["INVALID_TOPIC_FORMAT", "MISSING_SOURCE", "DANGLING_BLOCK_LINK"]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One breach of the contract: where, which rule (kebab-case), and what to do."""
+    """One breach of the contract: where, which rule, and what to do."""
 
     path: str
     line: int
     """1-based."""
-    rule: str
+    rule: Rule
     message: str
     error: ContractCode = "INVALID_TOPIC_FORMAT"
 

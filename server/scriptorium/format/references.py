@@ -14,6 +14,7 @@ from scriptorium.format.model import (
     Link,
     Problem,
     RelPath,
+    Rule,
     SourceId,
     SourceRef,
     Topic,
@@ -122,7 +123,7 @@ class References:
         right = "" if place == self.path else paths.relative(self.path, place)
         return f"The block ^{block} stands in {place}, not in {target}. Link to `{right}#^{block}`."
 
-    def _dangling_link(self, link: Link, rule: str, fault: str) -> Problem:
+    def _dangling_link(self, link: Link, rule: Rule, fault: str) -> Problem:
         return Problem(self.path, link.line, rule, fault, "DANGLING_BLOCK_LINK")
 
     def _lost(self, link: Link, why: str) -> Problem:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from scriptorium.format import claims, evidence
 from scriptorium.format.inline import IdMark
 from scriptorium.format.lines import split_lines
-from scriptorium.format.model import Block, Claim, EvidenceId, Problem, RelPath, Topic
+from scriptorium.format.model import Block, Claim, EvidenceId, Problem, RelPath, Rule, Topic
 
 _SHOWN = 60
 _FORM = "Write `[^{0}]: Time: `YYYY-MM-DD`; Sources: <source>, <source>`"
@@ -40,7 +40,7 @@ def id_problems(path: RelPath, topic: Topic) -> Iterator[Problem]:
                 yield Problem(path, line, rule, message)
 
 
-def _id_faults(block: Block, marks: Sequence[IdMark]) -> Iterator[tuple[int, str, str]]:
+def _id_faults(block: Block, marks: Sequence[IdMark]) -> Iterator[tuple[int, Rule, str]]:
     malformed = [mark for mark in marks if not mark.well_formed]
     ids = [mark.text for mark in marks if mark.well_formed]
     for mark in malformed:
@@ -94,7 +94,7 @@ def citation_problems(path: RelPath, topic: Topic) -> Iterator[Problem]:
     yield from _uncited_definitions(path, topic, cited.keys())
 
 
-def _uncited(block: Block) -> tuple[int, str, str] | None:
+def _uncited(block: Block) -> tuple[int, Rule, str] | None:
     if block.trailing and not block.claims:
         return (
             block.start_line,

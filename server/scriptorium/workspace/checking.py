@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scriptorium.format import contract, ids, paths
-from scriptorium.format.model import ContractCode, Problem, RelPath, SourceId, Topic
+from scriptorium.format.model import ContractCode, Problem, RelPath, Rule, SourceId, Topic
 from scriptorium.workspace.facts import LinkFacts
 from scriptorium.workspace.mirror import Mirror
 
@@ -133,7 +133,7 @@ def _broken_links(before: Mirror, after: Mirror, touched: set[RelPath]) -> Itera
 
 
 def _broken(path: RelPath, link: LinkFacts, after: Mirror) -> Problem:
-    rule = "core-dangling-link" if path == CORE else "dangling-block-link"
+    rule: Rule = "core-dangling-link" if path == CORE else "dangling-block-link"
     code: ContractCode = "DANGLING_BLOCK_LINK"
     now = after.block_places(link.target)
     fate = f"moves to {now[0]}" if now else "is removed"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format import paths
-from scriptorium.format.model import Problem, RelPath
+from scriptorium.format.model import Problem, RelPath, Rule
 from scriptorium.workspace import scan
 from scriptorium.workspace.facts import Facts, digest, extract
 from scriptorium.workspace.scan import Scan
@@ -235,7 +235,7 @@ class Lookout:
     def _signatures(self, path: RelPath) -> Signatures:
         return self._sources if path.startswith("sources/") else self._authored
 
-    def _meet(self, path: str, rule: str, message: str) -> None:
+    def _meet(self, path: str, rule: Rule, message: str) -> None:
         self._met.append(Problem(paths.show(path), 1, rule, message))
 
     def _report(self, *scans: Scan) -> None:
