@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -133,6 +134,19 @@ def test_a_users_own_server_of_the_same_name_works_beside_the_plugins(installed,
     assert [answer["ok"] for answer in results(installed)] == [True, True]
     assert (own / "core.md").exists()
     assert (installed.memory / "core.md").exists()
+    installed.run("mcp", "remove", "--scope", "user", "scriptorium")
+
+
+@pytest.mark.scenario("One line of settings allows the six tools")
+def test_tools_that_the_guides_settings_allow_are_not_asked_about(installed, root):
+    guide = (root / "docs" / "guide.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"^\{\"permissions\".*$", guide, re.MULTILINE)
+    file = installed.home / ".claude" / "settings.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    file.write_text(json.dumps(known | json.loads(settings)), encoding="utf-8")
+    installed.api.steps = [call("memory_status"), save, say("Saved.")]
+    installed.run("-p", "I have moved to Pudong.")
+    assert [answer["ok"] for answer in results(installed)] == [True, True]
 
 
 def is_writer(request) -> bool:
@@ -204,6 +218,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(cl
     assert list((cached / "9.9.9").rglob("__pycache__")) == []
 
     claude.run("plugin", "uninstall", "scriptorium@scriptorium")
+    claude.run("plugin", "marketplace", "remove", "scriptorium")
     assert topic.read_bytes() == before
 
 

@@ -133,6 +133,7 @@ def test_a_higher_version_is_taken_and_the_memory_outlives_update_and_removal(co
     assert results(codex)[0]["data"]["results"][0]["path"] == "topics/personal/residence.md"
 
     codex.run("plugin", "remove", "scriptorium@scriptorium")
+    codex.run("plugin", "marketplace", "remove", "scriptorium")
     assert topic.read_bytes() == before
 
 

@@ -161,6 +161,16 @@ def publish(sandbox: Sandbox) -> None:
         sandbox.done(line)
 
 
+def rewrite_history(sandbox: Sandbox) -> None:
+    """Another machine rewrites what is in the hub."""
+    for line in (
+        f"git clone {HUB} ~/other",
+        "git -C ~/other commit --amend -m rewritten",
+        "git -C ~/other push --force origin HEAD",
+    ):
+        sandbox.done(line)
+
+
 def is_about_a_conflict(fence: Fence) -> bool:
     """The one block that needs a conflict to be made first, by a test of its own."""
     return "git merge origin/main" in fence.text
@@ -173,12 +183,16 @@ def test_every_command_of_a_shell_block_runs(sandbox: Sandbox, fence: Fence) -> 
     if any(line.startswith("git clone") for line in lines):
         publish(sandbox)
         shutil.rmtree(sandbox.memory)
+    if any("--accept-rewrite" in line for line in lines):
+        publish(sandbox)
+        rewrite_history(sandbox)
+        assert sandbox.run("scriptorium sync").returncode == 1
     for line in lines:
         words = shlex.split(line)
         if words[0] in CLIENTS:
             assert_a_client_test_gives_the_same_words(words)
         elif line not in ELSEWHERE:
-            assert words[0] in ("scriptorium", "bin/scriptorium", "git", "rm"), line
+            assert words[0] in ("scriptorium", "bin/scriptorium", "git", "rm", "chmod"), line
             sandbox.done(f"{line} --yes" if is_a_question(words) else line)
 
 
@@ -257,6 +271,10 @@ def test_every_settings_block_is_read_without_a_mistake(fence: Fence, tmp_path: 
 
 def test_the_settings_block_of_the_guide_names_every_setting(tmp_path: Path) -> None:
     whole = max(fences("yaml"), key=lambda fence: len(fence.text)).text
+    whole = re.sub(r"^# ", "", whole.replace("# project", "#   project"), flags=re.MULTILINE)
+    file = tmp_path / "config.yaml"
+    file.write_text(whole, encoding="utf-8")
+    assert config.load(file).mistakes == (), "with every line in force"
     names = {re.sub(r"\W", "", word) for word in re.findall(r"^ *\w+:", whole, re.MULTILINE)}
     for kind in (config.EmbeddingSettings, config.IngestSettings):
         fields = set(kind.__dataclass_fields__)
@@ -270,7 +288,11 @@ def test_every_client_setting_is_well_formed(fence: Fence) -> None:
     servers = loaded.get("mcpServers") or loaded.get("mcp_servers") or {}
     for server in servers.values():
         assert_a_server_of_ours([server["command"], *server["args"]])
-    assert servers or loaded == {"disabledMcpServers": ["plugin:scriptorium:scriptorium"]}
+    others = (
+        {"disabledMcpServers": ["plugin:scriptorium:scriptorium"]},
+        {"permissions": {"allow": ["mcp__plugin_scriptorium_scriptorium"]}},
+    )
+    assert servers or loaded in others
 
 
 # --- what memory looks like
