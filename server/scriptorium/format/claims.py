@@ -16,7 +16,7 @@ from scriptorium.format.inline import IdMark
 from scriptorium.format.lines import dedent, indent, split_lines
 from scriptorium.format.model import Block, Claim, EvidenceId, Link
 from scriptorium.format.scan import scan
-from scriptorium.format.segments import UNITS, Row, Segment
+from scriptorium.format.segments import BLOCK_KINDS, Row, Segment
 
 _CLOSERS = re.compile(r"[.,;:!?)\]\"'…。，、；：！？）」』】》〉”’»›،؛؟।]++")
 
@@ -33,7 +33,7 @@ class Run:
 
 
 def block(segment: Segment, headings: tuple[str, ...]) -> Block:
-    """The block that a unit's segment is."""
+    """The block that a segment is whose kind is one of BLOCK_KINDS."""
     runs = list(_runs(segment.rows))
     names = _names(runs, item=segment.kind == "item")
     reader = _Reader()
@@ -59,9 +59,9 @@ def id_marks(read: Block) -> tuple[IdMark, ...]:
     column, _ = indent(read.text)
     for columns in (0, column):
         alone = "".join(dedent(line, columns) for line in split_lines(read.text))
-        unit = next((segment for segment in scan(alone) if segment.kind in UNITS), None)
-        if unit is not None and _said(block(unit, ())) == _said(read):
-            return tuple(mark for run in _runs(unit.rows) for mark in run.marks)
+        again = next((segment for segment in scan(alone) if segment.kind in BLOCK_KINDS), None)
+        if again is not None and _said(block(again, ())) == _said(read):
+            return tuple(mark for run in _runs(again.rows) for mark in run.marks)
     return ()
 
 

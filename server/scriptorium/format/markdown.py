@@ -16,7 +16,7 @@ from scriptorium.format.evidence import evidence
 from scriptorium.format.inline import plain
 from scriptorium.format.model import Block, Evidence, Heading, Link, Topic
 from scriptorium.format.scan import scan
-from scriptorium.format.segments import UNITS, Segment
+from scriptorium.format.segments import BLOCK_KINDS, Segment
 
 __all__ = ["Document", "links", "parse", "parse_topic", "plain", "render"]
 
@@ -60,7 +60,7 @@ def _topic(segments: tuple[Segment, ...]) -> Topic:
     blocks: list[Block] = []
     definitions: list[Evidence] = []
     for segment in segments:
-        if segment.kind in UNITS:
+        if segment.kind in BLOCK_KINDS:
             blocks.append(claims.block(segment, tuple(h.text for h in above)))
         elif segment.kind == "definition":
             definitions.append(evidence(segment.text.rstrip("\r\n"), segment.line))

@@ -16,7 +16,7 @@ from scriptorium.format.links import destination
 from scriptorium.format.model import BlockId, EvidenceId, RelPath
 from scriptorium.format.regions import Region, Replacement, definitions, regions
 from scriptorium.format.scan import scan
-from scriptorium.format.segments import UNITS
+from scriptorium.format.segments import BLOCK_KINDS
 
 BLOCK = "new-block-"
 EVIDENCE = "new-evidence-"
@@ -56,8 +56,8 @@ class Page:
         """The text of the block that ends on each line, for its id to be derived from."""
         if BLOCK not in self.text:
             return {}
-        units = (segment for segment in scan(self.text) if segment.kind in UNITS)
-        return {unit.rows[-1].line: unit.text.rstrip("\r\n") for unit in units}
+        blocks = (segment for segment in scan(self.text) if segment.kind in BLOCK_KINDS)
+        return {block.rows[-1].line: block.text.rstrip("\r\n") for block in blocks}
 
     def blocks(self, named: Mapping[tuple[RelPath, int], BlockId]) -> Iterator[Replacement]:
         """The names of new blocks where they stand."""

@@ -16,7 +16,7 @@ from typing import Literal
 from scriptorium.format import inline
 from scriptorium.format.lines import BOM, split_lines
 from scriptorium.format.scan import scan
-from scriptorium.format.segments import UNITS, Row, Segment
+from scriptorium.format.segments import BLOCK_KINDS, Row, Segment
 
 type Replacement = tuple[int, int, str]
 """Start and end (exclusive) in the text, and what stands there instead."""
@@ -48,7 +48,7 @@ def regions(text: str) -> Iterator[Region]:
     lines = _Lines(text)
     offset = 0
     for segment in scan(text):
-        if segment.kind in UNITS:
+        if segment.kind in BLOCK_KINDS:
             yield from (_run(lines, rows) for rows in _grouped(lines, segment))
         elif segment.kind in ("definition", "heading"):
             body = _body(segment)
@@ -91,7 +91,7 @@ class _Lines:
 
 
 def _grouped(lines: _Lines, segment: Segment) -> Iterator[list[Row]]:
-    """The rows of prose of a unit, by the runs that inline marks can span."""
+    """The rows of prose of a block, by the runs that inline marks can span."""
     run: list[Row] = []
     for row in segment.rows:
         prose = row.kind == "prose" and lines.prefix(row) is not None

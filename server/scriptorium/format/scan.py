@@ -4,8 +4,8 @@ Owns what CommonMark and Obsidian say about which lines belong together: list it
 indented below them, quotes and their lazy lines, fences, tables, comments, front matter, footnote
 definitions. Promises linear time, never raises, loses no character. It must not look inside prose.
 
-A list item is a unit of its own at every depth. A quote is one unit, whatever it holds. A paragraph
-takes in a table or a fence that touches it, unless an id has ended the paragraph before.
+A list item is a block of its own at every depth. A quote is one block, whatever it holds. A
+paragraph takes in a table or a fence that touches it, unless an id has ended the paragraph before.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from functools import lru_cache
 
 from scriptorium.format import lines as md
 from scriptorium.format.segments import (
+    BlockKind,
     Growing,
     Kind,
     Row,
     Segment,
-    Unit,
     ends_with_id,
     with_ids_below,
 )
@@ -43,7 +43,7 @@ _remembered = lru_cache(maxsize=8)(_segments)
 
 
 class _Scanner:
-    """One walk over the lines: `at` is the line looked at, `open` the unit that is growing."""
+    """One walk over the lines: `at` is the line looked at, `open` the block that is growing."""
 
     def __init__(self, text: str) -> None:
         self.segments: list[Segment] = []
@@ -90,7 +90,7 @@ class _Scanner:
     def _marked(self, mark: md.Mark, depth: int, column: int, content: str) -> None:
         match mark:
             case "fence":
-                self._fenced(self._unit_at(depth, cut_after_id=True), content, md.fence(content))
+                self._fenced(self._block_at(depth, cut_after_id=True), content, md.fence(content))
             case "quote":
                 self._quote(depth, content)
             case "item" if self._may_open_item(depth, content):
@@ -106,8 +106,8 @@ class _Scanner:
                 self._alone("rule", self.at + 1)
             case _:
                 opens = mark in ("heading", "rule")
-                unit = self._text(depth, content, opens=opens)
-                unit.flowing = not opens
+                block = self._text(depth, content, opens=opens)
+                block.flowing = not opens
 
     # Prose
 
@@ -122,14 +122,14 @@ class _Scanner:
     def _text(self, depth: int, content: str, *, opens: bool = False) -> Growing:
         table = self._begins_table(content)
         if self.open is not None and self.open.flowing and not table:
-            unit = self.open
+            block = self.open
         else:
-            unit = self._unit_at(depth, cut_after_id=table)
-        unit.quoted_fence = ""
-        unit.table = unit.table or table
-        unit.add(self.at, content, opens=opens)
+            block = self._block_at(depth, cut_after_id=table)
+        block.quoted_fence = ""
+        block.table = block.table or table
+        block.add(self.at, content, opens=opens)
         self.at += 1
-        return unit
+        return block
 
     def _begins_table(self, content: str) -> bool:
         below = self.at + 1
@@ -137,44 +137,44 @@ class _Scanner:
 
     def _underlined(self, depth: int, content: str) -> bool:
         """Makes the open paragraph a setext heading when this line underlines it."""
-        unit, level = self.open, md.underline_level(content)
-        if not level or unit is None or not unit.flowing or unit.table:
+        block, level = self.open, md.underline_level(content)
+        if not level or block is None or not block.flowing or block.table:
             return False
-        if depth or unit.depth or unit.unit != "paragraph":
+        if depth or block.depth or block.kind != "paragraph":
             return False
-        first = max(nth for nth, row in enumerate(unit.rows) if row.opens)
-        title = " ".join(row.text.strip() for row in unit.rows[first:])
-        end, unit.end = self.at + 1, unit.rows[first].line - 1
-        self.at = unit.end
-        del unit.rows[first:]
+        first = max(nth for nth, row in enumerate(block.rows) if row.opens)
+        title = " ".join(row.text.strip() for row in block.rows[first:])
+        end, block.end = self.at + 1, block.rows[first].line - 1
+        self.at = block.end
+        del block.rows[first:]
         self._alone("heading", end, level=level, title=title)
         return True
 
-    def _unit_at(self, depth: int, *, cut_after_id: bool = False) -> Growing:
-        """The unit that a line of this depth belongs to: the growing one, or a new paragraph."""
-        unit = self.open
-        if unit is None or unit.depth != depth or unit.unit == "quote":
+    def _block_at(self, depth: int, *, cut_after_id: bool = False) -> Growing:
+        """The block that a line of this depth belongs to: the growing one, or a new paragraph."""
+        block = self.open
+        if block is None or block.depth != depth or block.kind == "quote":
             return self._begin("paragraph", depth)
-        if unit.unit == "item":
-            return unit
-        ended = cut_after_id and unit.rows and ends_with_id(unit.rows[-1])
-        return self._begin("paragraph", depth) if unit.blanks or ended else unit
+        if block.kind == "item":
+            return block
+        ended = cut_after_id and block.rows and ends_with_id(block.rows[-1])
+        return self._begin("paragraph", depth) if block.blanks or ended else block
 
     # Containers and code
 
     def _quote(self, depth: int, content: str) -> None:
-        unit = self.open
-        if unit is None or unit.depth != depth or not unit.takes_quotes:
-            unit = self._begin("quote", depth)
-        unit.add_quoted(self.at, md.unquote(content))
+        block = self.open
+        if block is None or block.depth != depth or not block.takes_quotes:
+            block = self._begin("quote", depth)
+        block.add_quoted(self.at, md.unquote(content))
         self.at += 1
 
     def _may_open_item(self, depth: int, content: str) -> bool:
         """What may interrupt a paragraph: no empty item, and no number but 1."""
         if depth >= _DEEPEST:
             return False
-        unit = self.open
-        if unit is None or not unit.flowing or unit.depth != depth or unit.unit == "quote":
+        block = self.open
+        if block is None or not block.flowing or block.depth != depth or block.kind == "quote":
             return True
         marker = md.item_marker(content)
         return marker in ("-", "+", "*", "1.", "1)") and bool(content[len(marker) :].strip())
@@ -189,49 +189,49 @@ class _Scanner:
             column += len(marker) + (gap if content and gap <= md.CODE_INDENT else 1)
             self.items.append(column)
             marker = md.item_marker(content) if content and md.mark(content) == "item" else ""
-        unit = self._begin("item", len(self.items))
+        block = self._begin("item", len(self.items))
         if fence := md.fence(content):
-            self._fenced(unit, content, fence)
+            self._fenced(block, content, fence)
         else:
-            self._first_row(unit, content)
+            self._first_row(block, content)
 
-    def _first_row(self, unit: Growing, content: str) -> None:
+    def _first_row(self, block: Growing, content: str) -> None:
         """Takes what stands behind a list item's mark."""
         if content.startswith(">"):
-            unit.add_quoted(self.at, md.unquote(content))
+            block.add_quoted(self.at, md.unquote(content))
         else:
-            unit.table = self._begins_table(content)
-            unit.add(self.at, content)
-            unit.flowing = bool(content.strip())
+            block.table = self._begins_table(content)
+            block.add(self.at, content)
+            block.flowing = bool(content.strip())
         self.at += 1
 
-    def _fenced(self, unit: Growing, content: str, opening: str) -> None:
-        base = self._column(unit.depth)
-        unit.end_paragraph()
-        unit.add(self.at, content, "code")
+    def _fenced(self, block: Growing, content: str, opening: str) -> None:
+        base = self._column(block.depth)
+        block.end_paragraph()
+        block.add(self.at, content, "code")
         for at in range(self.at + 1, len(self.lines)):
             line = self.lines[at].rstrip("\r\n")
             column, offset = md.indent(line)
             if column < base and line.strip():
                 break
-            unit.add(at, md.dedent(line, base), "code")
+            block.add(at, md.dedent(line, base), "code")
             if column - base < md.CODE_INDENT and md.closes(line[offset:], opening):
                 break
-        self.at = unit.end
+        self.at = block.end
 
     def _indented_code(self, depth: int) -> None:
-        unit, base = self._unit_at(depth), self._column(depth)
+        block, base = self._block_at(depth), self._column(depth)
         while self.at < len(self.lines):
             line = self.lines[self.at].rstrip("\r\n")
             if not line.strip():
-                unit.blanks += 1
+                block.blanks += 1
             elif md.indent(line)[0] - base >= md.CODE_INDENT:
-                unit.add(self.at, md.dedent(line, base), "code")
+                block.add(self.at, md.dedent(line, base), "code")
             else:
                 break
             self.at += 1
 
-    # What is no unit
+    # What is no block
 
     def _definition(self, depth: int) -> None:
         """A footnote's definition with its lazy and its indented lines."""
@@ -281,27 +281,27 @@ class _Scanner:
     def _flowing(self) -> bool:
         return self.open is not None and self.open.flowing
 
-    def _begin(self, unit: Unit, depth: int) -> Growing:
+    def _begin(self, kind: BlockKind, depth: int) -> Growing:
         self._leave(depth)
-        self.open = Growing(unit, depth, self.at, self.at)
+        self.open = Growing(kind, depth, self.at, self.at)
         return self.open
 
     def _leave(self, depth: int) -> None:
-        """Ends the growing unit and the list items deeper than `depth`."""
+        """Ends the growing block and the list items deeper than `depth`."""
         self._close()
         del self.items[depth:]
 
     def _close(self) -> None:
-        unit, self.open = self.open, None
-        if unit is None or not unit.rows:
+        block, self.open = self.open, None
+        if block is None or not block.rows:
             return
-        at, self.at = self.at, unit.start
-        if unit.says:
-            self._emit(unit.unit, unit.end, rows=tuple(unit.rows))
+        at, self.at = self.at, block.start
+        if block.says:
+            self._emit(block.kind, block.end, rows=tuple(block.rows))
         else:
-            self._emit("blank", unit.end)
-        if unit.blanks:
-            self._emit("blank", unit.end + unit.blanks)
+            self._emit("blank", block.end)
+        if block.blanks:
+            self._emit("blank", block.end + block.blanks)
         self.at = at
 
     def _emit(

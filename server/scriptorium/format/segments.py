@@ -1,7 +1,7 @@
 """The pieces of a text: stretches of whole lines, and what each is.
 
 Owns the types that `scan` makes and `claims` reads, and the joining of an id on a line of its own
-to the unit it names, as Obsidian does it. Promises that segments hold every character of the text.
+to the block it names, as Obsidian does it. Promises that segments hold every character of the text.
 It must not look inside prose further than for that id.
 """
 
@@ -13,13 +13,13 @@ from typing import Literal
 
 from scriptorium.format import lines as md
 
-type Unit = Literal["paragraph", "item", "quote"]
+type BlockKind = Literal["paragraph", "item", "quote"]
 type Kind = (
-    Unit | Literal["bom", "front-matter", "blank", "heading", "comment", "definition", "rule"]
+    BlockKind | Literal["bom", "front-matter", "blank", "heading", "comment", "definition", "rule"]
 )
 type RowKind = Literal["prose", "code", "blank"]
 
-UNITS = ("paragraph", "item", "quote")
+BLOCK_KINDS = ("paragraph", "item", "quote")
 """The kinds that are blocks. A paragraph may hold, or be, a table or a fence."""
 _ID_AT_END = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")
 _CLOSING = re.compile(r"(?:\[\^[^\s\[\]^]++\][\s,]*+)*+\^[A-Za-z0-9-]+\s*+")
@@ -27,7 +27,7 @@ _CLOSING = re.compile(r"(?:\[\^[^\s\[\]^]++\][\s,]*+)*+\^[A-Za-z0-9-]+\s*+")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a unit: its content without the marks of the containers it stands in."""
+    """One line of a block: its content without the marks of the containers it stands in."""
 
     line: int
     """1-based."""
@@ -46,7 +46,7 @@ class Segment:
     line: int
     """1-based, the first one."""
     rows: tuple[Row, ...] = ()
-    """A unit's lines."""
+    """A block's lines."""
     level: int = 0
     """A heading's, 1-6."""
     title: str = ""
@@ -55,9 +55,9 @@ class Segment:
 
 @dataclass(slots=True)
 class Growing:
-    """The unit that lines are being added to."""
+    """The block that lines are being added to."""
 
-    unit: Unit
+    kind: BlockKind
     depth: int
     """How many list items it stands in, itself included."""
     start: int
@@ -71,7 +71,7 @@ class Growing:
     quoted_fence: str = ""
     """The opening of a fence inside a quote."""
     blanks: int = 0
-    """Blank lines after the last row; they are the unit's only if another row follows."""
+    """Blank lines after the last row; they are the block's only if another row follows."""
 
     def add(self, at: int, text: str, kind: RowKind = "prose", *, opens: bool = False) -> None:
         """Takes the line with index `at`."""
@@ -103,7 +103,7 @@ class Growing:
     @property
     def takes_quotes(self) -> bool:
         """A list item takes in the quotes in it; below a blank line another quote begins."""
-        return self.unit == "item" or (self.unit == "quote" and not self.blanks)
+        return self.kind == "item" or (self.kind == "quote" and not self.blanks)
 
     @property
     def says(self) -> bool:
@@ -117,7 +117,7 @@ def ends_with_id(row: Row) -> bool:
 
 
 def with_ids_below(segments: list[Segment]) -> list[Segment]:
-    """Ids on a line of their own joined to the unit above, also over blank lines.
+    """Ids on a line of their own joined to the block above, also over blank lines.
 
     Citations may stand before the id: a table's and a fence's do.
     """
@@ -132,22 +132,22 @@ def _is_closing(segment: Segment) -> bool:
 
 
 def _joined(before: list[Segment], closing: Segment) -> Segment:
-    """`closing` with the unit above it, taken from `before`; alone when that has an id already."""
+    """`closing` with the block above it, taken from `before`; alone when that has an id already."""
     at = len(before) - 1
     while at >= 0 and before[at].kind == "blank":
         at -= 1
-    if at < 0 or before[at].kind not in UNITS or _has_id(before[at]):
+    if at < 0 or before[at].kind not in BLOCK_KINDS or _has_id(before[at]):
         return closing
-    unit, *blanks = before[at:]
+    block, *blanks = before[at:]
     del before[at:]
-    rows = [*unit.rows, *(Row(b.line, "", "blank", True) for b in blanks), *closing.rows]
-    text = "".join(segment.text for segment in (unit, *blanks, closing))
-    return replace(unit, text=text, rows=tuple(rows))
+    rows = [*block.rows, *(Row(b.line, "", "blank", True) for b in blanks), *closing.rows]
+    text = "".join(segment.text for segment in (block, *blanks, closing))
+    return replace(block, text=text, rows=tuple(rows))
 
 
-def _has_id(unit: Segment) -> bool:
-    """Whether an id ends the unit; a list item may have it at the end of any of its paragraphs."""
-    if unit.kind != "item":
-        return ends_with_id(unit.rows[-1])
-    ends = zip(unit.rows, [*unit.rows[1:], None], strict=True)
+def _has_id(block: Segment) -> bool:
+    """Whether an id ends the block; a list item may have it at the end of any of its paragraphs."""
+    if block.kind != "item":
+        return ends_with_id(block.rows[-1])
+    ends = zip(block.rows, [*block.rows[1:], None], strict=True)
     return any(ends_with_id(row) for row, after in ends if after is None or after.opens)
