@@ -81,14 +81,14 @@ def test_blocks_and_definitions_stand_where_they_say(text: str) -> None:
 @settings(max_examples=100)
 @given(texts)
 def test_blocks_follow_each_other_and_every_other_line_is_no_prose(text: str) -> None:
-    document = parse(text)
+    parsed = parse(text)
     ends = [0]
-    for block in document.topic.blocks:
+    for block in parsed.topic.blocks:
         assert block.start_line > ends[-1]
         ends.append(block.end_line)
     kinds = ("paragraph", "item", "quote")
-    assert len(ends) - 1 == sum(segment.kind in kinds for segment in document.segments)
-    assert all(segment.rows == () for segment in document.segments if segment.kind not in kinds)
+    assert len(ends) - 1 == sum(segment.kind in kinds for segment in parsed.segments)
+    assert all(segment.rows == () for segment in parsed.segments if segment.kind not in kinds)
 
 
 @settings(max_examples=100)

@@ -18,26 +18,26 @@ from scriptorium.format.model import Block, Evidence, Heading, Link, Topic
 from scriptorium.format.scan import scan
 from scriptorium.format.segments import BLOCK_KINDS, Segment
 
-__all__ = ["Document", "links", "parse", "parse_topic", "plain", "render"]
+__all__ = ["Parsed", "links", "parse", "parse_topic", "plain", "render"]
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Parsed:
     """A parsed text: its pieces, which joined are the text, and what they say."""
 
     segments: tuple[Segment, ...]
     topic: Topic
 
 
-def parse(text: str) -> Document:
-    """The document that `text` is. Takes every text."""
+def parse(text: str) -> Parsed:
+    """What `text` says, and its pieces. Takes every text."""
     segments = scan(text)
-    return Document(segments, _topic(segments))
+    return Parsed(segments, _topic(segments))
 
 
-def render(document: Document) -> str:
-    """The text that the document was parsed from, character for character."""
-    return "".join(segment.text for segment in document.segments)
+def render(parsed: Parsed) -> str:
+    """The text that was parsed, character for character."""
+    return "".join(segment.text for segment in parsed.segments)
 
 
 def parse_topic(text: str) -> Topic:
@@ -47,9 +47,9 @@ def parse_topic(text: str) -> Topic:
 
 def links(text: str) -> tuple[Link, ...]:
     """Every relative link of a free Markdown text, also in headings."""
-    document = parse(text)
-    found = [link for block in document.topic.blocks for link in block.links]
-    for heading in document.topic.headings:
+    parsed = parse(text)
+    found = [link for block in parsed.topic.blocks for link in block.links]
+    for heading in parsed.topic.headings:
         found += claims.links(heading.text, heading.line)
     return tuple(sorted(found, key=lambda link: link.line))
 
