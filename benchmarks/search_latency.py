@@ -109,7 +109,7 @@ def _units(root: Path) -> int:
     from scriptorium.search import compact  # noqa: PLC0415
     from scriptorium.workspace.layout import Layout  # noqa: PLC0415
 
-    return len(compact.stored(Layout.of(root)).columns.unit_entry)
+    return len(compact.stored(Layout.of(root)).columns.unit_document)
 
 
 def _megabytes() -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scriptorium.errors import EmbeddingUnavailable, InvalidArgument
 from scriptorium.format import sources
+from scriptorium.search import arrays
 from scriptorium.search.index import Index
 from scriptorium.workspace import journal
 from scriptorium.workspace.memory import Workspace
@@ -298,6 +300,22 @@ def test_a_damaged_cache_is_built_anew(workspace: Workspace, tmp_path: Path, dam
             }
             cache.write_bytes(damaged[damage])
     assert found(Index(opened(tmp_path)), "tea 7")[0] == "b7"
+
+
+def test_a_cache_of_another_format_is_built_anew(workspace: Workspace, tmp_path: Path) -> None:
+    write_topic(workspace, "topics/a.md", "A", [block(f"b{n}", f"tea {n}") for n in range(300)])
+    Index(workspace).search("tea")
+    cache = workspace.layout.cache / "search.arrays"
+    stored = arrays.load(cache)
+    assert stored is not None
+    older = replace(
+        stored,
+        labels={**stored.labels, "format": "0"},
+        lists={**stored.lists, "paths": ("topics/elsewhere.md",)},
+    )
+    cache.write_bytes(arrays.pack(older))
+    hit = Index(opened(tmp_path)).search("tea 7").hits[0]
+    assert (hit.id, hit.path) == ("b7", "topics/a.md")
 
 
 def test_words_of_an_erased_source_leave_the_cache(workspace: Workspace, index: Index) -> None:

@@ -210,11 +210,11 @@ def test_hybrid_gives_both_ranks_of_each_hit(filled: Workspace, server: Server) 
 
 def test_ranks_are_fused_by_their_reciprocals() -> None:
     one, two, three = fused([7, 8], [8, 9])
-    assert (one.entry, one.ranks) == (8, Ranks(2, 1))
+    assert (one.document, one.ranks) == (8, Ranks(2, 1))
     assert one.score == pytest.approx(1 / 62 + 1 / 61)
-    assert (two.entry, two.ranks) == (7, Ranks(1, None))
+    assert (two.document, two.ranks) == (7, Ranks(1, None))
     assert two.score == pytest.approx(1 / 61)
-    assert (three.entry, three.ranks) == (9, Ranks(None, 2))
+    assert (three.document, three.ranks) == (9, Ranks(None, 2))
     assert three.score == pytest.approx(1 / 62)
     assert fused([], []) == []
 

@@ -1,7 +1,7 @@
 """The searched state of a workspace as columns, and how it follows the workspace.
 
 A `Collection` never changes: `followed` gives the next one, at the cost of the files that changed,
-and shares the rest; so a search reads one moment and needs no lock. Entries that are gone stay as
+and shares the rest; so a search reads one moment and needs no lock. Documents that are gone stay as
 dead rows until `compacted` leaves them out.
 """
 
@@ -19,7 +19,7 @@ from scriptorium.search import bm25, columns, postings, units
 from scriptorium.search.arrays import Array
 from scriptorium.search.columns import KINDS, Columns, Records, extended
 from scriptorium.search.postings import Segment
-from scriptorium.search.units import Entry, Kind, Shown
+from scriptorium.search.units import Document, Kind, Shown
 
 _AT_ONCE = 128
 """Files whose words are counted together: of all at once, a first index would fill the memory."""
@@ -57,7 +57,7 @@ class Collection:
     """Every path with its number, in the order of the numbers."""
     columns: Columns
     alive: Array
-    """bool, one an entry."""
+    """bool, one a document."""
     records: Records
     segments: tuple[Segment, ...]
     changed: int = 0
@@ -71,7 +71,7 @@ class Collection:
 
     @cached_property
     def unit_alive(self) -> Array:
-        return self.alive[self.columns.unit_entry]
+        return self.alive[self.columns.unit_document]
 
     @cached_property
     def field(self) -> bm25.Field:
@@ -80,24 +80,24 @@ class Collection:
         size = bm25.spread(columns.unit_own, before, after)
         return bm25.Field(self.segments, self.unit_alive, size, before, after)
 
-    def kind(self, entry: int) -> Kind:
-        return KINDS[int(self.columns.entry_kind[entry])]
+    def kind(self, document: int) -> Kind:
+        return KINDS[int(self.columns.document_kind[document])]
 
-    def path(self, entry: int) -> str:
-        return self._names[int(self.columns.entry_path[entry])]
+    def path(self, document: int) -> str:
+        return self._names[int(self.columns.document_path[document])]
 
-    def shown(self, entry: int) -> Shown:
-        return units.decoded(self.records[entry])
+    def shown(self, document: int) -> Shown:
+        return units.decoded(self.records[document])
 
     def in_paths(self, wanted: Container[str]) -> Array:
-        """A bool for each unit: whether its entry lies in one of the paths."""
+        """A bool for each unit: whether its document lies in one of the paths."""
         named = np.array([path in wanted for path in self.paths], bool)
-        return named[self.columns.entry_path][self.columns.unit_entry]
+        return named[self.columns.document_path][self.columns.unit_document]
 
     def in_days(self, first: int, last: int) -> Array:
         """A bool for each unit: whether one of its own times overlaps the days."""
         columns = self.columns
-        held = np.zeros(len(columns.unit_entry), bool)
+        held = np.zeros(len(columns.unit_document), bool)
         overlaps = (columns.span_first <= last) & (columns.span_last >= first)
         held[columns.span_unit[overlaps]] = True
         return held
@@ -124,19 +124,19 @@ def followed(collection: Collection, snapshot: Snapshot) -> Collection:
         return collection
     delta = snapshot.changes_since(0 if fresh else collection.sequence)
     gone = set(map(str, delta.removed))
-    if fresh:  # its numbers mean nothing here, but entries that are as before are kept
+    if fresh:  # its numbers mean nothing here, but documents that are as before are kept
         gone |= set(collection.paths).difference(delta.changed)
     for at in range(0, max(1, len(delta.changed)), _AT_ONCE):
         work = _Work(collection)
         for path in gone:
             work.replace(path, ())
         for path in delta.changed[at : at + _AT_ONCE]:
-            work.replace(path, _entries(snapshot, path))
+            work.replace(path, _documents(snapshot, path))
         collection, gone = work.result(snapshot.epoch, delta.sequence), set()
     return collection
 
 
-def _entries(snapshot: Snapshot, path: RelPath) -> Iterable[Entry]:
+def _documents(snapshot: Snapshot, path: RelPath) -> Iterable[Document]:
     if path.startswith("sources/"):
         return units.of_sources(snapshot.sources_of(path))
     topic = snapshot.topic(path) if path.startswith("topics/") else None
@@ -144,26 +144,26 @@ def _entries(snapshot: Snapshot, path: RelPath) -> Iterable[Entry]:
 
 
 class _Work:
-    """A collection in the making: entries that came and went, and threads to be joined."""
+    """A collection in the making: documents that came and went, and threads to be joined."""
 
     def __init__(self, base: Collection) -> None:
         self._base = base
         self._alive = base.alive.copy()
         self._new_paths: dict[str, int] = {}
-        self._came: list[Entry] = []
+        self._came: list[Document] = []
         self._path_of: list[int] = []
         self._threads: list[list[int]] = []
         self._went = 0
         self._erased = base.erased
 
-    def replace(self, path: str, entries: Iterable[Entry]) -> None:
-        """The path holds these entries and no others."""
+    def replace(self, path: str, documents: Iterable[Document]) -> None:
+        """The path holds these documents and no others."""
         known = self._known(path)
         order: list[int] = []
         is_thread = path.startswith("sources/")
-        for entry in entries:
-            same = known.get(entry.fingerprint)
-            order.append(same.pop() if same else self._add(path, entry))
+        for document in documents:
+            same = known.get(document.fingerprint)
+            order.append(same.pop() if same else self._add(path, document))
         for number in [number for same in known.values() for number in same]:
             self._alive[number] = False
             self._went += 1
@@ -173,17 +173,16 @@ class _Work:
 
     def result(self, epoch: str, sequence: int) -> Collection:
         base = self._base
-        counted = [entry.counted() for entry in self._came]
-        added = [unit for entry in counted for unit in entry.units]
+        counted = [each.counted() for each in self._came]
+        added = [unit for each in counted for unit in each.units]
         columns = extended(base.columns, self._came, counted, self._path_of)
         self._join(columns)
-        new = postings.segment(
-            (number, unit.terms) for number, unit in enumerate(added, len(base.columns.unit_entry))
-        )
+        first = len(base.columns.unit_document)
+        new = postings.segment((number, unit.terms) for number, unit in enumerate(added, first))
         return Collection(
             epoch=epoch,
             sequence=sequence,
-            languages=base.languages.union(entry.language for entry in counted if entry.language),
+            languages=base.languages.union(each.language for each in counted if each.language),
             paths={**base.paths, **self._new_paths} if self._new_paths else base.paths,
             columns=columns,
             alive=np.append(self._alive, np.ones(len(self._came), bool)),
@@ -196,20 +195,20 @@ class _Work:
         )
 
     def _known(self, path: str) -> dict[int, list[int]]:
-        """The living entries of the path, last first, by fingerprint."""
+        """The living documents of the path, last first, by fingerprint."""
         number = self._base.paths.get(path)
         if number is None:
             return {}
-        here = np.flatnonzero((self._base.columns.entry_path == number) & self._base.alive)
+        here = np.flatnonzero((self._base.columns.document_path == number) & self._base.alive)
         known: dict[int, list[int]] = {}
-        for entry in here[::-1].tolist():
-            known.setdefault(int(self._base.columns.entry_print[entry]), []).append(entry)
+        for document in here[::-1].tolist():
+            known.setdefault(int(self._base.columns.document_print[document]), []).append(document)
         return known
 
-    def _add(self, path: str, entry: Entry) -> int:
+    def _add(self, path: str, document: Document) -> int:
         if path not in self._new_paths and path not in self._base.paths:
             self._new_paths[path] = len(self._base.paths) + len(self._new_paths)
-        self._came.append(entry)
+        self._came.append(document)
         number = self._base.paths.get(path)
         self._path_of.append(self._new_paths[path] if number is None else number)
         return len(self._base.alive) + len(self._came) - 1
@@ -217,6 +216,6 @@ class _Work:
     def _join(self, columns: Columns) -> None:
         """Makes the records of each touched thread neighbours in their order."""
         for thread in self._threads:
-            chain = columns.entry_first[np.array(thread)]
+            chain = columns.document_first[np.array(thread)]
             columns.unit_before[chain] = np.append(-1, chain[:-1])
             columns.unit_after[chain] = np.append(chain[1:], -1)

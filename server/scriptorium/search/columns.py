@@ -1,6 +1,6 @@
-"""The columns of a collection: what is kept of entries and of units, one array for each.
+"""The columns of a collection: what is kept of documents and of units, one array for each.
 
-An entry's units follow each other. Rows are only ever added; a change of a kept row is made in a
+A document's units follow each other. Rows are only ever added; a change of a kept row is made in a
 copy.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scriptorium.search.arrays import Array
-from scriptorium.search.units import Counted, Entry, Kind
+from scriptorium.search.units import Counted, Document, Kind
 
 KINDS: tuple[Kind, ...] = ("block", "source")
 
@@ -21,17 +21,17 @@ KINDS: tuple[Kind, ...] = ("block", "source")
 class Columns:
     """The arrays, as they are stored."""
 
-    entry_path: Array
-    """int32, one an entry: its place in `paths`."""
-    entry_kind: Array
+    document_path: Array
+    """int32, one a document: its place in `paths`."""
+    document_kind: Array
     """uint8: its place in KINDS."""
-    entry_newest: Array
+    document_newest: Array
     """int64: when it last held, in seconds to order by; 0 where that is unknown."""
-    entry_print: Array
+    document_print: Array
     """uint64: its fingerprint."""
-    entry_first: Array
+    document_first: Array
     """int32: its first unit; the others follow it."""
-    unit_entry: Array
+    unit_document: Array
     """int32, one a unit."""
     unit_own: Array
     """float32: its length without its neighbours."""
@@ -48,35 +48,35 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """What answers show of entries, as bytes: the stored ones in one array, later ones beside."""
+    """What answers show of documents, as bytes: the stored ones in one array, later ones beside."""
 
     data: Array
     """uint8."""
     starts: Array
-    """int64, one more than the stored entries."""
+    """int64, one more than the stored documents."""
     later: tuple[bytes, ...] = ()
 
-    def __getitem__(self, entry: int) -> bytes:
+    def __getitem__(self, document: int) -> bytes:
         stored = len(self.starts) - 1
-        if entry >= stored:
-            return self.later[entry - stored]
-        return bytes(self.data[int(self.starts[entry]) : int(self.starts[entry + 1])])
+        if document >= stored:
+            return self.later[document - stored]
+        return bytes(self.data[int(self.starts[document]) : int(self.starts[document + 1])])
 
 
 def none() -> Columns:
-    """The columns of no entry."""
+    """The columns of no document."""
 
     def of(dtype: type, *shape: int) -> Array:
         return np.zeros((0, *shape), dtype)
 
     number = np.int32
     return Columns(
-        entry_path=of(number),
-        entry_kind=of(np.uint8),
-        entry_newest=of(np.int64),
-        entry_print=of(np.uint64),
-        entry_first=of(number),
-        unit_entry=of(number),
+        document_path=of(number),
+        document_kind=of(np.uint8),
+        document_newest=of(np.int64),
+        document_print=of(np.uint64),
+        document_first=of(number),
+        unit_document=of(number),
         unit_own=of(np.float32),
         unit_before=of(number),
         unit_after=of(number),
@@ -88,16 +88,16 @@ def none() -> Columns:
 
 
 def extended(
-    columns: Columns, came: Sequence[Entry], counted: Sequence[Counted], path_of: Sequence[int]
+    columns: Columns, came: Sequence[Document], counted: Sequence[Counted], path_of: Sequence[int]
 ) -> Columns:
-    """The columns with the new entries' rows behind them; fresh arrays, to be written to."""
-    first_unit = len(columns.unit_entry)
-    sizes = [len(entry.units) for entry in counted]
+    """The columns with the new documents' rows behind them; fresh arrays, to be written to."""
+    first_unit = len(columns.unit_document)
+    sizes = [len(each.units) for each in counted]
     firsts = first_unit + np.append(0, np.cumsum(sizes)).astype(np.int64)[:-1]
-    added = [unit for entry in counted for unit in entry.units]
+    added = [unit for each in counted for unit in each.units]
     numbers = np.arange(first_unit, first_unit + len(added))
-    entries = len(columns.entry_path) + np.repeat(np.arange(len(came)), sizes)
-    within = np.append(False, entries[1:] == entries[:-1])[: len(added)]
+    documents = len(columns.document_path) + np.repeat(np.arange(len(came)), sizes)
+    within = np.append(False, documents[1:] == documents[:-1])[: len(added)]
     spans = [(n, *span) for n, unit in enumerate(added, first_unit) for span in unit.spans]
     rows = np.array(spans, np.int32).reshape(-1, 3)
 
@@ -106,12 +106,12 @@ def extended(
         return np.concatenate([column, new])
 
     return Columns(
-        entry_path=with_rows(columns.entry_path, path_of),
-        entry_kind=with_rows(columns.entry_kind, [KINDS.index(entry.kind) for entry in came]),
-        entry_newest=with_rows(columns.entry_newest, [entry.newest for entry in came]),
-        entry_print=with_rows(columns.entry_print, [entry.fingerprint for entry in came]),
-        entry_first=with_rows(columns.entry_first, firsts),
-        unit_entry=with_rows(columns.unit_entry, entries),
+        document_path=with_rows(columns.document_path, path_of),
+        document_kind=with_rows(columns.document_kind, [KINDS.index(each.kind) for each in came]),
+        document_newest=with_rows(columns.document_newest, [each.newest for each in came]),
+        document_print=with_rows(columns.document_print, [each.fingerprint for each in came]),
+        document_first=with_rows(columns.document_first, firsts),
+        unit_document=with_rows(columns.unit_document, documents),
         unit_own=with_rows(columns.unit_own, [unit.size for unit in added]),
         unit_before=with_rows(columns.unit_before, np.where(within, numbers - 1, -1)),
         unit_after=with_rows(

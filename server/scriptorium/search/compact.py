@@ -20,27 +20,27 @@ from scriptorium.workspace import journal
 from scriptorium.workspace.layout import Layout
 
 NAME = "cache/search.arrays"
-_FORMAT = "2"
+_FORMAT = "3"
 """To be raised with every change to what terms, units or columns mean."""
 
 
 def compacted(collection: Collection) -> Collection:
-    """The same living entries in one segment, numbered anew."""
+    """The same living documents in one segment, numbered anew."""
     old = collection.columns
-    kept_entries = np.flatnonzero(collection.alive)
+    kept_documents = np.flatnonzero(collection.alive)
     kept_units = np.flatnonzero(collection.unit_alive)
-    entry_number = _renumbered(len(collection.alive), kept_entries)
-    unit_number = _renumbered(len(old.unit_entry), kept_units)
-    used = np.unique(old.entry_path[kept_entries])
+    document_number = _renumbered(len(collection.alive), kept_documents)
+    unit_number = _renumbered(len(old.unit_document), kept_units)
+    used = np.unique(old.document_path[kept_documents])
     path_number = _renumbered(len(collection.paths), used)
     spans = np.flatnonzero(unit_number[old.span_unit] >= 0)
     columns = Columns(
-        entry_path=path_number[old.entry_path[kept_entries]],
-        entry_kind=old.entry_kind[kept_entries],
-        entry_newest=old.entry_newest[kept_entries],
-        entry_print=old.entry_print[kept_entries],
-        entry_first=unit_number[old.entry_first[kept_entries]],
-        unit_entry=entry_number[old.unit_entry[kept_units]],
+        document_path=path_number[old.document_path[kept_documents]],
+        document_kind=old.document_kind[kept_documents],
+        document_newest=old.document_newest[kept_documents],
+        document_print=old.document_print[kept_documents],
+        document_first=unit_number[old.document_first[kept_documents]],
+        unit_document=document_number[old.unit_document[kept_units]],
         unit_own=old.unit_own[kept_units],
         unit_before=unit_number[old.unit_before[kept_units]],
         unit_after=unit_number[old.unit_after[kept_units]],
@@ -56,8 +56,8 @@ def compacted(collection: Collection) -> Collection:
         languages=collection.languages,
         paths={names[old]: new for new, old in enumerate(used.tolist())},
         columns=columns,
-        alive=np.ones(len(kept_entries), bool),
-        records=_packed(collection.records, kept_entries),
+        alive=np.ones(len(kept_documents), bool),
+        records=_packed(collection.records, kept_documents),
         segments=(postings.merged(segments, unit_number),) if segments else (),
     )
 
@@ -105,7 +105,7 @@ def _from(found: Stored) -> Collection:
         languages=frozenset(found.lists["languages"]),
         paths={path: number for number, path in enumerate(found.lists["paths"])},
         columns=columns,
-        alive=np.ones(len(columns.entry_path), bool),
+        alive=np.ones(len(columns.document_path), bool),
         records=Records(found.arrays["records"], found.arrays["record_starts"]),
         segments=(segment,) if len(segment) else (),
     )
@@ -119,6 +119,6 @@ def _renumbered(size: int, kept: Array) -> Array:
 
 
 def _packed(records: Records, kept: Array) -> Records:
-    parts = [records[entry] for entry in kept.tolist()]
+    parts = [records[document] for document in kept.tolist()]
     starts = np.append(0, np.cumsum([len(part) for part in parts])).astype(np.int64)
     return Records(np.frombuffer(b"".join(parts), np.uint8), starts)

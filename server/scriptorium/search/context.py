@@ -24,7 +24,7 @@ def keys(collection: Collection) -> Array:
     columns = collection.columns
     own = columns.unit_digest
     padded = np.concatenate([own, np.zeros((1, 2), np.uint64)])
-    is_message = (columns.entry_kind[columns.unit_entry] == 1)[:, None]
+    is_message = (columns.document_kind[columns.unit_document] == 1)[:, None]
     before = np.where(is_message, padded[columns.unit_before], np.uint64(0))
     after = np.where(is_message, padded[columns.unit_after], np.uint64(0))
     # Odd factors keep the 128 bits of each and tell the three places apart.
@@ -54,7 +54,7 @@ def text(collection: Collection, unit: int) -> str:
     """What is sent for a unit."""
     columns = collection.columns
     own = _text(collection, unit)[:MOST]
-    if collection.kind(int(columns.unit_entry[unit])) == "block":
+    if collection.kind(int(columns.unit_document[unit])) == "block":
         return own
     before, after = int(columns.unit_before[unit]), int(columns.unit_after[unit])
     parts = [own]
@@ -66,6 +66,6 @@ def text(collection: Collection, unit: int) -> str:
 
 
 def _text(collection: Collection, unit: int) -> str:
-    entry = int(collection.columns.unit_entry[unit])
-    texts = collection.shown(entry).embedding_texts()
-    return texts[unit - int(collection.columns.entry_first[entry])]
+    document = int(collection.columns.unit_document[unit])
+    texts = collection.shown(document).embedding_texts()
+    return texts[unit - int(collection.columns.document_first[document])]

@@ -55,7 +55,7 @@ class Follower:
 
 
 def _is_due(known: Collection) -> bool:
-    return known.changed > max(_FEW, len(known.columns.unit_entry) // _SHARE)
+    return known.changed > max(_FEW, len(known.columns.unit_document) // _SHARE)
 
 
 def _kept(workspace: Workspace, known: Collection) -> Collection:

@@ -1,7 +1,7 @@
 """Reciprocal rank fusion: one order out of two, by ranks alone, for scores of two kinds do not
 compare.
 
-An entry at rank r of a ranking gains 1 / (60 + r). Cormack, Clarke and Büttcher, "Reciprocal Rank
+A document at rank r of a ranking gains 1 / (60 + r). Cormack, Clarke and Büttcher, "Reciprocal Rank
 Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009; 60 is theirs.
 """
 
@@ -15,7 +15,7 @@ _K = 60
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """An entry's rank, from 1, in each ranking; None where it is not in it."""
+    """A document's rank, from 1, in each ranking; None where it is not in it."""
 
     bm25: int | None
     embedding: int | None
@@ -23,19 +23,19 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    entry: int
+    document: int
     score: float
     ranks: Ranks
 
 
 def fused(bm25: Sequence[int], embedding: Sequence[int]) -> list[Fused]:
-    """The entries of both rankings, best first; of equal ones the better in BM25 first."""
-    first = {entry: rank for rank, entry in enumerate(bm25, 1)}
-    second = {entry: rank for rank, entry in enumerate(embedding, 1)}
+    """The documents of both rankings, best first; of equal ones the better in BM25 first."""
+    first = {document: rank for rank, document in enumerate(bm25, 1)}
+    second = {document: rank for rank, document in enumerate(embedding, 1)}
     found = [
-        Fused(entry, _gain(first.get(entry)) + _gain(second.get(entry)), ranks)
-        for entry in dict.fromkeys((*bm25, *embedding))
-        for ranks in (Ranks(first.get(entry), second.get(entry)),)
+        Fused(document, _gain(first.get(document)) + _gain(second.get(document)), ranks)
+        for document in dict.fromkeys((*bm25, *embedding))
+        for ranks in (Ranks(first.get(document), second.get(document)),)
     ]
     return sorted(found, key=lambda one: -one.score)
 

@@ -124,20 +124,20 @@ class Index:
     ) -> tuple[Hit, ...]:
         hits = []
         for rank, placed in enumerate(ranked, 1):
-            shown = search.shown(placed.entry)
+            shown = search.shown(placed.document)
             content = shown.content if shown.content is not None else self._whole(shown)
             hits.append(
                 Hit(
                     rank=rank,
                     score=placed.score,
-                    path=search.collection.path(placed.entry),
-                    kind=search.collection.kind(placed.entry),
+                    path=search.collection.path(placed.document),
+                    kind=search.collection.kind(placed.document),
                     id=shown.id,
                     headings=shown.headings,
                     content=highlight.excerpt(content, search.terms, _CONTENT),
                     times=shown.times,
                     sources=shown.sources,
-                    ranks=ranks.get(placed.entry),
+                    ranks=ranks.get(placed.document),
                 )
             )
         return tuple(hits)
@@ -162,18 +162,18 @@ class _Search:
     def terms(self) -> set[str]:
         return {asked.term for asked in self._asked}
 
-    def shown(self, entry: int) -> Shown:
-        if entry not in self._shown:
-            self._shown[entry] = self.collection.shown(entry)
-        return self._shown[entry]
+    def shown(self, document: int) -> Shown:
+        if document not in self._shown:
+            self._shown[document] = self.collection.shown(document)
+        return self._shown[document]
 
     def by_words(self, most: int) -> list[Placed]:
         scores = self._scores
         pool = 2 * most  # a block from behind may stand for a source before it
         ranked = ranking.best(self.collection, scores.total, self.allowed & scores.hits(), pool)
-        kinds = {self.collection.kind(placed.entry) for placed in ranked}
+        kinds = {self.collection.kind(placed.document) for placed in ranked}
         if len(kinds) > 1:
-            shown = {placed.entry: self.shown(placed.entry) for placed in ranked}
+            shown = {placed.document: self.shown(placed.document) for placed in ranked}
             ranked = ranking.blocks_first(self.collection, ranked, scores.own, shown)
         return ranked[:most]
 
@@ -207,7 +207,7 @@ def _check(method: str, top_k: int) -> None:
 
 def _allowed(collection: Collection, path_prefix: str | None, window: Window | None) -> Array:
     """A bool for each unit: whether it lies under the prefix and in the window."""
-    allowed = np.ones(len(collection.columns.unit_entry), bool)
+    allowed = np.ones(len(collection.columns.unit_document), bool)
     paths = scope.within(path_prefix, collection.paths)
     if paths is not None:
         allowed &= collection.in_paths(paths)
@@ -219,5 +219,5 @@ def _allowed(collection: Collection, path_prefix: str | None, window: Window | N
 def _fuse(
     by_words: Sequence[Placed], similar: Sequence[Placed]
 ) -> tuple[list[Placed], dict[int, Ranks]]:
-    fused = hybrid.fused([p.entry for p in by_words], [p.entry for p in similar])
-    return [Placed(f.entry, f.score) for f in fused], {f.entry: f.ranks for f in fused}
+    fused = hybrid.fused([p.document for p in by_words], [p.document for p in similar])
+    return [Placed(f.document, f.score) for f in fused], {f.document: f.ranks for f in fused}

@@ -1,4 +1,4 @@
-"""From scores of units to entries in the order that a person would call right.
+"""From scores of units to documents in the order that a person would call right.
 
 The better score first. Of equal ones the block before the source, the newer before the older. A
 block that holds every word of the query which a source holds that it cites, stands before that
@@ -19,12 +19,12 @@ from scriptorium.search.units import Shown
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    entry: int
+    document: int
     score: float
 
 
 def best(collection: Collection, scores: Array, allowed: Array, most: int) -> list[Placed]:
-    """The `most` best entries, each once, by their best allowed unit."""
+    """The `most` best documents, each once, by their best allowed unit."""
     places = np.flatnonzero(allowed & collection.unit_alive)
     if not len(places):
         return []
@@ -35,7 +35,7 @@ def best(collection: Collection, scores: Array, allowed: Array, most: int) -> li
         ranked = _ordered(collection, places[chosen], values[chosen])
         if len(ranked) >= most or len(chosen) == len(places):
             return ranked[:most]
-        wanted *= 4  # many units of few entries
+        wanted *= 4  # many units of few documents
 
 
 def _upper(values: Array, wanted: int) -> Array:
@@ -48,14 +48,14 @@ def _upper(values: Array, wanted: int) -> Array:
 
 def _ordered(collection: Collection, places: Array, values: Array) -> list[Placed]:
     columns = collection.columns
-    entries = columns.unit_entry[places]
+    documents = columns.unit_document[places]
     order = np.lexsort(
-        (-entries, -columns.entry_newest[entries], columns.entry_kind[entries], -values)
+        (-documents, -columns.document_newest[documents], columns.document_kind[documents], -values)
     )
     scored: dict[int, float] = {}
-    for entry, value in zip(entries[order].tolist(), values[order].tolist(), strict=True):
-        scored.setdefault(entry, value)
-    return [Placed(entry, score) for entry, score in scored.items()]
+    for document, value in zip(documents[order].tolist(), values[order].tolist(), strict=True):
+        scored.setdefault(document, value)
+    return [Placed(document, score) for document, score in scored.items()]
 
 
 def blocks_first(
@@ -66,33 +66,34 @@ def blocks_first(
 
     A block that moves up takes over the score of the source it stands for.
     """
-    matched = _matched(collection, [placed.entry for placed in ranked], own)
+    matched = _matched(collection, [placed.document for placed in ranked], own)
     source_of: dict[str, int] = {}
     result: list[Placed] = []
     for placed in ranked:
-        if collection.kind(placed.entry) == "source":
-            source_of[shown[placed.entry].id] = placed.entry
+        if collection.kind(placed.document) == "source":
+            source_of[shown[placed.document].id] = placed.document
             result.append(placed)
             continue
-        held = matched[placed.entry]
-        cited = {source_of.get(source) for source in shown[placed.entry].sources}
-        beaten = {entry for entry in cited if entry is not None and not matched[entry] & ~held}
-        first = next((n for n, other in enumerate(result) if other.entry in beaten), None)
+        held = matched[placed.document]
+        sources = shown[placed.document].sources
+        cited = {source_of[source] for source in sources if source in source_of}
+        beaten = {document for document in cited if not matched[document] & ~held}
+        first = next((n for n, other in enumerate(result) if other.document in beaten), None)
         if first is None:
             result.append(placed)
         else:
-            result.insert(first, Placed(placed.entry, result[first].score))
+            result.insert(first, Placed(placed.document, result[first].score))
     return result
 
 
-def _matched(collection: Collection, entries: list[int], own: Array) -> dict[int, int]:
-    """For each entry the bits of the query's terms that stand in any of its units."""
+def _matched(collection: Collection, documents: list[int], own: Array) -> dict[int, int]:
+    """For each document the bits of the query's terms that stand in any of its units."""
     matched: dict[int, int] = {}
-    unit_entry, first = collection.columns.unit_entry, collection.columns.entry_first
-    for entry in entries:
-        unit, bits = int(first[entry]), 0
-        while unit < len(unit_entry) and unit_entry[unit] == entry:
+    unit_document, first = collection.columns.unit_document, collection.columns.document_first
+    for document in documents:
+        unit, bits = int(first[document]), 0
+        while unit < len(unit_document) and unit_document[unit] == document:
             bits |= int(own[unit])
             unit += 1
-        matched[entry] = bits
+        matched[document] = bits
     return matched

@@ -1,8 +1,8 @@
-"""What of a workspace is searched: entries (blocks and source records) and their units.
+"""What of a workspace is searched: documents (blocks and source records) and their units.
 
-A block is one entry, and each of its claims a unit; a source record is an entry of one unit. An
-entry is known by a fingerprint of all that search keeps of it, so that a file which changed costs
-only the entries which changed. Reads nothing but the values it is given.
+A block is one document, and each of its claims a unit; a source record is a document of one unit.
+A document is known by a fingerprint of all that search keeps of it, so that a file which changed
+costs only the documents which changed. Reads nothing but the values it is given.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ID_AT_END = re.compile(r"[ \t]*(?:^|(?<=\s))\^[A-Za-z0-9-]+[ \t]*\Z", re.MULTIL
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an answer shows of an entry."""
+    """What an answer shows of a document."""
 
     id: str
     """The block's id (empty where a person wrote none) or the source's."""
@@ -64,14 +64,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """An entry ready to be indexed."""
+    """A document ready to be indexed."""
 
     units: tuple[Unit, ...]
     language: str
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Document:
     kind: Kind
     shown: Shown
     texts: tuple[str, ...]
@@ -83,7 +83,7 @@ class Entry:
     """When it last held, in seconds to order by; 0 where that is unknown."""
 
     def counted(self) -> Counted:
-        """The units of the entry, their words counted."""
+        """The units of the document, their words counted."""
         headings = _terms(" \n".join(self.shown.headings))
         embedded = self.shown.embedding_texts()
         units = []
@@ -108,22 +108,22 @@ class Entry:
 
 
 def decoded(data: bytes) -> Shown:
-    """The `shown` of an entry from its bytes."""
+    """The `shown` of a document from its bytes."""
     one, headings, content, times, sources, embedded = json.loads(
         data.decode("utf-8", "surrogatepass")
     )
     return Shown(one, tuple(headings), content, tuple(times), tuple(sources), tuple(embedded))
 
 
-def of_topic(topic: Topic) -> Iterator[Entry]:
+def of_topic(topic: Topic) -> Iterator[Document]:
     """The blocks of a topic, in order; those without an id too, for a person's notes are found."""
     evidence: dict[str, Evidence] = {each.id: each for each in topic.evidence}
     for block in topic.blocks:
-        if entry := _of_block(block, evidence):
-            yield entry
+        if document := _of_block(block, evidence):
+            yield document
 
 
-def of_sources(records: Iterable[SourceRecord]) -> Iterator[Entry]:
+def of_sources(records: Iterable[SourceRecord]) -> Iterator[Document]:
     """The records of a thread, in order."""
     for record in records:
         time = (record.observed_at or "")[:10]
@@ -133,10 +133,10 @@ def of_sources(records: Iterable[SourceRecord]) -> Iterator[Entry]:
         shown = Shown(record.id, (), kept, times, (record.id,), embedded)
         fingerprint = _fingerprint("source", record.id, record.observed_at or "", record.content)
         newest = dates.instant(record.observed_at)
-        yield Entry("source", shown, (record.content,), (times,), fingerprint, newest)
+        yield Document("source", shown, (record.content,), (times,), fingerprint, newest)
 
 
-def _of_block(block: Block, evidence: Mapping[str, Evidence]) -> Entry | None:
+def _of_block(block: Block, evidence: Mapping[str, Evidence]) -> Document | None:
     claims = [(claim.text, claim.evidence) for claim in block.claims]
     if block.trailing.strip():
         claims.append((block.trailing, ()))
@@ -156,7 +156,7 @@ def _of_block(block: Block, evidence: Mapping[str, Evidence]) -> Entry | None:
     )
     parts = (shown.id, *shown.headings, block.text, *shown.sources, *(" ".join(t) for t in times))
     newest = max(map(dates.instant, shown.times), default=0)
-    return Entry("block", shown, texts, times, _fingerprint("block", *parts), newest)
+    return Document("block", shown, texts, times, _fingerprint("block", *parts), newest)
 
 
 def _readable(block: Block) -> str:
