@@ -14,6 +14,7 @@ from bisect import bisect_right
 from functools import lru_cache
 
 from scriptorium.format import lines as md
+from scriptorium.format import reach
 from scriptorium.format.segments import (
     BlockKind,
     Growing,
@@ -65,11 +66,8 @@ class _Scanner:
         return self.segments
 
     def _front_matter(self) -> None:
-        if self.lines and self.lines[0].rstrip() == "---":
-            for at in range(1, len(self.lines)):
-                if self.lines[at].rstrip() in ("---", "..."):
-                    self._emit("front-matter", at + 1)
-                    break
+        if end := reach.front_matter(self.lines):
+            self._emit("front-matter", end)
 
     def _line(self) -> None:
         line = self.lines[self.at]
@@ -209,58 +207,37 @@ class _Scanner:
         base = self._column(block.depth)
         block.end_paragraph()
         block.add(self.at, content, "code")
-        for at in range(self.at + 1, len(self.lines)):
-            line = self.lines[at].rstrip("\r\n")
-            column, offset = md.indent(line)
-            if column < base and line.strip():
-                break
-            block.add(at, md.dedent(line, base), "code")
-            if column - base < md.CODE_INDENT and md.closes(line[offset:], opening):
-                break
+        for at in range(self.at + 1, reach.fence(self.lines, self.at, base, opening)):
+            block.add(at, md.dedent(self.lines[at].rstrip("\r\n"), base), "code")
         self.at = block.end
 
     def _indented_code(self, depth: int) -> None:
         block, base = self._block_at(depth), self._column(depth)
-        while self.at < len(self.lines):
-            line = self.lines[self.at].rstrip("\r\n")
-            if not line.strip():
-                block.blanks += 1
-            elif md.indent(line)[0] - base >= md.CODE_INDENT:
-                block.add(self.at, md.dedent(line, base), "code")
+        start, self.at = self.at, reach.indented_code(self.lines, self.at, base)
+        for at in range(start, self.at):
+            line = self.lines[at].rstrip("\r\n")
+            if line.strip():
+                block.add(at, md.dedent(line, base), "code")
             else:
-                break
-            self.at += 1
+                block.blanks += 1
 
     # What is no block
 
     def _definition(self, depth: int) -> None:
-        """A footnote's definition with its lazy and its indented lines."""
-        base, end, lazy = self._column(depth), self.at + 1, True
-        for at in range(end, len(self.lines)):
-            line = self.lines[at]
-            column, offset = md.indent(line)
-            if not line.strip():
-                lazy = False
-            elif column - base >= md.CODE_INDENT or (lazy and md.mark(line[offset:]) == "text"):
-                end, lazy = at + 1, True
-            else:
-                break
+        end = reach.definition(self.lines, self.at, self._column(depth))
         self._leave(depth)
         self._emit("definition", end)
 
     def _comment(self, depth: int, content: str) -> bool:
         """Takes a comment of whole lines; text behind its end stays a line of prose."""
+        if not self.comments_close:
+            return False
         start = len(self.lines[self.at].rstrip("\r\n")) - len(content) + 2
-        at = self.at
-        while self.comments_close and at < len(self.lines):
-            found = self.lines[at].find("-->", start)
-            if found >= 0:
-                return self._commented(depth, at, self.lines[at][found + 3 :].strip())
-            at, start = at + 1, 0
-        self.comments_close = False  # nor will a later one: an open comment hides nothing
-        return False
-
-    def _commented(self, depth: int, at: int, rest: str) -> bool:
+        closing = reach.comment(self.lines, self.at, start)
+        if closing is None:
+            self.comments_close = False  # nor will a later one: an open comment hides nothing
+            return False
+        at, rest = closing
         if rest and at == self.at:
             return False
         self._leave(depth)
