@@ -86,29 +86,3 @@ def test_an_anchor_is_sixteen_hex_digits_of_the_id() -> None:
     source = ids.source_id("claude-code", "t", "m")
     assert re.fullmatch(r"source-[0-9a-f]{16}", ids.anchor(source))
     assert ids.anchor(source) != ids.anchor(ids.source_id("claude-code", "t", "n"))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-08-03T10:30:00+08:00", "2026-08-03T10:30:00+08:00"),
-        ("2026-08-03T10:30:00Z", "2026-08-03T10:30:00+00:00"),
-        ("2026-08-03 10:30", "2026-08-03T10:30:00+00:00"),
-        ("20260803T103000Z", "2026-08-03T10:30:00+00:00"),
-        ("2026-08-03T10:30:00.250Z", "2026-08-03T10:30:00.250+00:00"),
-        ("2026-08-03T10:30:00.123456Z", "2026-08-03T10:30:00.123456+00:00"),
-        ("2026-08-03", "2026-08-03T00:00:00+00:00"),
-        (" 2026-08-03 ", "2026-08-03T00:00:00+00:00"),
-    ],
-)
-def test_a_time_has_one_form(text: str, expected: str) -> None:
-    assert ids.normalise_time(text) == expected
-    assert ids.normalise_time(expected) == expected
-
-
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-02-30", "2026", "1785715200", "2026-08-03T25:00Z"]
-)
-def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgument):
-        ids.normalise_time(text)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 
 from scriptorium.capture.conversation import Row, objects_at
 from scriptorium.capture.prose import InvalidProseError, line, prose
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format import paths
 from scriptorium.format.model import RelPath
+from scriptorium.format.times import is_time
 
 MOST_ITEMS = 200
 TEXT_LENGTH = 2_000
@@ -205,7 +205,7 @@ class _Checker:
 
     def _time(self, value: object, where: str) -> str:
         text = value.strip() if isinstance(value, str) else ""
-        if not _is_time(text):
+        if not is_time(text):
             self.errors.append(
                 f"{where}.time: {value!r:.40} is not YYYY, YYYY-MM, YYYY-MM-DD (a real date)"
                 " or undated."
@@ -221,17 +221,3 @@ class _Checker:
                 f" 1 to {self._messages}."
             )
         return tuple(sorted(good))
-
-
-_TIME_FORM = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?", re.ASCII)
-
-
-def _is_time(text: str) -> bool:
-    match = _TIME_FORM.fullmatch(text)
-    if match is None:
-        return text == "undated"
-    try:
-        date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
-    except ValueError:
-        return False
-    return True

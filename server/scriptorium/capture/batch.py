@@ -20,7 +20,7 @@ from scriptorium.capture.clients import Client
 from scriptorium.capture.known import Search
 from scriptorium.capture.ledger import Run, State
 from scriptorium.capture.options import IngestOptions, Surroundings
-from scriptorium.capture.pool import Waiting, parse_time
+from scriptorium.capture.pool import Waiting
 from scriptorium.capture.prompts import protocol
 from scriptorium.errors import (
     BrokenContract,
@@ -31,7 +31,7 @@ from scriptorium.errors import (
     PathOutsideWorkspace,
     ScriptoriumError,
 )
-from scriptorium.format import ids
+from scriptorium.format import ids, times
 from scriptorium.format.model import RelPath
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace.memory import Snapshot, Workspace
@@ -219,7 +219,7 @@ def _topics(checked: Answer) -> tuple[str, ...]:
 
 def _source(number: int, waiting: Waiting) -> SourceInput:
     message = waiting.message
-    moment = parse_time(message.time)
+    moment = times.moment(message.time)
     return SourceInput(
         label=render.label(number),
         role=message.role,

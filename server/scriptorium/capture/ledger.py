@@ -15,7 +15,7 @@ from typing import Literal
 
 from scriptorium.capture import area
 from scriptorium.capture.conversation import Row, object_at, parse_row, text_at
-from scriptorium.capture.pool import parse_time
+from scriptorium.format import times
 from scriptorium.workspace import disk
 from scriptorium.workspace.layout import Layout
 
@@ -75,7 +75,7 @@ class State:
 
     def is_waiting(self, now: datetime) -> bool:
         """Whether it is too early after a failure; never for longer than a failure can demand."""
-        until = parse_time(self.not_before)
+        until = times.moment(self.not_before)
         return until is not None and timedelta(0) < until - now <= _LONGEST_WAIT
 
 
@@ -136,7 +136,7 @@ def runs(layout: Layout) -> list[Run]:
 def spent_today(layout: Layout, now: datetime) -> float:
     """US dollars of the local day of `now`. Raises OSError."""
     today = local(now).date()
-    moments = ((run, parse_time(run.time)) for run in runs(layout))
+    moments = ((run, times.moment(run.time)) for run in runs(layout))
     spent = (
         r.cost_usd for r, m in moments if m and m.astimezone(local(now).tzinfo).date() == today
     )
@@ -176,8 +176,8 @@ def note_cap(layout: Layout, reason: str, now: datetime) -> None:
 def cap_note(layout: Layout, now: datetime) -> str | None:
     """What the cap held back today, after the newest run; None for nothing. Raises OSError."""
     row = parse_row(area.read(area.place(layout, _CAPPED))) or {}
-    moment, reason = parse_time(text_at(row, "time")), text_at(row, "reason")
-    newest = max((m for run in runs(layout) if (m := parse_time(run.time))), default=None)
+    moment, reason = times.moment(text_at(row, "time")), text_at(row, "reason")
+    newest = max((m for run in runs(layout) if (m := times.moment(run.time))), default=None)
     if moment is None or (newest is not None and newest > moment):
         return None
     today = local(now)

@@ -17,8 +17,9 @@ from datetime import datetime
 from scriptorium.capture import archived, area
 from scriptorium.capture.conversation import Message, Provider, Role, Row, key, parse_row, text_at
 from scriptorium.capture.parts import split
-from scriptorium.capture.pool import Pool, Waiting, parse_time
+from scriptorium.capture.pool import Pool, Waiting
 from scriptorium.capture.redact import redact
+from scriptorium.format import times
 from scriptorium.workspace.layout import Layout
 
 _PENDING = "pending.jsonl"
@@ -139,7 +140,7 @@ def _parse(data: bytes) -> tuple[Waiting, ...]:
 def _waiting(row: Row) -> Waiting | None:
     provider, role, tokens = row.get("provider"), row.get("role"), row.get("tokens")
     thread, id_, text = text_at(row, "thread"), text_at(row, "id"), text_at(row, "text")
-    added = parse_time(text_at(row, "added"))
+    added = times.moment(text_at(row, "added"))
     if not (thread and id_ and text and added and isinstance(tokens, int)):
         return None
     providers: dict[object, Provider] = {"claude-code": "claude-code", "codex": "codex"}

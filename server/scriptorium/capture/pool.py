@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from datetime import datetime, timedelta
 
 from scriptorium.capture import archived
 from scriptorium.capture.conversation import Message, key
+from scriptorium.format import times
 
 BATCH_TOKENS = 16_000
 """A batch is full with this many tokens; its last message is whole and at most half over it."""
@@ -87,18 +88,4 @@ _LONG_AGO = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
 
 def said_at(waiting: Waiting) -> datetime:
     """When the message was said, as far as that is known; never later than it became pending."""
-    return min(parse_time(waiting.message.time) or waiting.added, waiting.added)
-
-
-def parse_time(text: str | None) -> datetime | None:
-    """An ISO 8601 time with an offset (UTC where it has none); None for anything else.
-
-    Also for the first and the last year that there are: elsewhere on earth they may not exist.
-    """
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    if moment.year in (MINYEAR, MAXYEAR):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=_LONG_AGO.tzinfo)
+    return min(times.moment(waiting.message.time) or waiting.added, waiting.added)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from scriptorium.capture.parts import part_of
-from scriptorium.capture.pool import Waiting, parse_time
+from scriptorium.capture.pool import Waiting
+from scriptorium.format import times
 from scriptorium.format.tokens import estimate_tokens
 
 MAP_TOKENS = 5_000
@@ -86,7 +87,7 @@ def _messages(batch: Sequence[Waiting], zone: tzinfo | None) -> Iterator[Mapping
     sessions: dict[str, int] = {}
     for number, waiting in enumerate(batch, 1):
         message = waiting.message
-        moment = parse_time(message.time)
+        moment = times.moment(message.time)
         local = moment.astimezone(zone) if moment else None
         part = part_of(message.id)
         yield {

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date
 from functools import lru_cache
 from typing import Literal
 
 from scriptorium.format import inline
 from scriptorium.format.lines import DEFINITION
 from scriptorium.format.model import Block, Evidence, EvidenceId, SourceRef, Topic
+from scriptorium.format.times import is_time
 
 type Fault = Literal["evidence-format", "evidence-time", "evidence-without-source"]
 
 _TIME = re.compile(r"\s*+Time\s*+:\s*+(`?)([^`;]*+)\1\s*+(?:;|$)")
 _SOURCES = re.compile(r"\s*+Sources\s*+:")
-_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 _BARE = re.compile(r"[^\s,;\[\]()`<>]*[^\s,;\[\]()`<>.:]")
 _LABEL = re.compile(r"\[([^\s\[\]^]++)\]")
 _COMMA = re.compile(r"\s*+,\s*+")
@@ -75,19 +74,6 @@ def read(text: str) -> Reading:
     elif not refs:
         faults.append("evidence-without-source")
     return Reading(when if is_time(when) else None, refs, tuple(faults))
-
-
-def is_time(text: str) -> bool:
-    """Whether the text is `YYYY`, `YYYY-MM`, a real `YYYY-MM-DD`, or `undated`."""
-    if text == "undated":
-        return True
-    if not _DATE.fullmatch(text):
-        return False
-    try:
-        date.fromisoformat(text + "0001-01-01"[len(text) :])
-    except ValueError:
-        return False
-    return True
 
 
 def _references(text: str) -> tuple[tuple[SourceRef, ...], bool]:

@@ -1,8 +1,7 @@
 """Stable ids: every one of them is derived from content, so that the same input gives the same id.
 
 Owns the forms `<8 hex>` (block), `e-<10 hex>` (evidence), `<provider>/<thread>/<message>` (source)
-and `source-<16 hex>` (a source's anchor), and the canonical form of a time. Must not look at clock
-or disk.
+and `source-<16 hex>` (a source's anchor). Must not look at clock or disk.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
@@ -18,7 +16,7 @@ from urllib.parse import quote
 
 from scriptorium.errors import InvalidArgument
 from scriptorium.format.model import BlockId, EvidenceId, SourceId
-from scriptorium.format.paths import show
+from scriptorium.format.times import normalise_time
 
 if TYPE_CHECKING:
     from scriptorium.format.sources import Message
@@ -73,29 +71,6 @@ def batch(provider: str, messages: Sequence[Message]) -> tuple[SourceId, ...]:
         source_id(provider, thread, _digest(_canonical((thread, ordinal, record)))[:16])
         for ordinal, record in enumerate(records)
     )
-
-
-def normalise_time(text: str) -> str:
-    """`text`, an ISO 8601 date-time, as `YYYY-MM-DDTHH:MM:SS[.fff]±HH:MM`; the offset is kept.
-
-    A time without an offset is read as UTC, a date as its midnight. Raises InvalidArgument.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return moment.isoformat(timespec=_precision(moment.microsecond))
-    except ValueError:
-        raise InvalidArgument(
-            f"{show(text)!r} is not an ISO 8601 time. Write it like 2026-08-03T10:30:00+08:00, "
-            "or leave it out when it is not known."
-        ) from None
-
-
-def _precision(microsecond: int) -> str:
-    if microsecond == 0:
-        return "seconds"
-    return "milliseconds" if microsecond % 1000 == 0 else "microseconds"
 
 
 def _derived(kind: str, length: int, *content: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scriptorium.format import sources
+from scriptorium.format.times import moment
 
 type _Key = tuple[str, int]
 """A section's heading, and how many of the same name stand before it."""
@@ -89,16 +90,8 @@ def _trimmed(lines: Sequence[str]) -> str:
 def _section(key: _Key, text: str) -> _Section:
     records, _ = sources.parse(text)
     quoted = any(line.startswith(">") for line in text.split("\n"))
-    time = _moment(records[0].observed_at) if records else _UNKNOWN
-    return _Section(key, text, bool(records), bool(records) and not quoted, time)
-
-
-def _moment(text: str | None) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return _UNKNOWN
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    time = moment(records[0].observed_at) if records else None
+    return _Section(key, text, bool(records), bool(records) and not quoted, time or _UNKNOWN)
 
 
 def _gaps(sections: Sequence[_Section], shared: set[_Key]) -> dict[_Key | None, list[_Section]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from functools import lru_cache
 
 from scriptorium.errors import InvalidArgument
+from scriptorium.format.times import moment
 
 _TIME = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
 ALWAYS = (date.min.toordinal(), date.max.toordinal())
@@ -52,13 +53,11 @@ def instant(time: str | None) -> int:
     """
     if found := span(time):
         return found[1] * 86400
-    try:
-        moment = datetime.fromisoformat(time or "")
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        moment = moment.astimezone(UTC)
-    except (ValueError, OverflowError):
+    known = moment(time)
+    if known is None:
         return 0
-    return moment.toordinal() * 86400 + moment.hour * 3600 + moment.minute * 60 + moment.second
+    utc = known.astimezone(UTC)
+    return utc.toordinal() * 86400 + utc.hour * 3600 + utc.minute * 60 + utc.second
 
 
 def window(date_from: str | None, date_to: str | None) -> Window | None:

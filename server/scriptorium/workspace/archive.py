@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from scriptorium.errors import InvalidArgument
 from scriptorium.format import ids, paths, sources
 from scriptorium.format.model import RelPath, SourceId, SourceRecord
+from scriptorium.format.times import normalise_time
 
 MOST_SOURCES = 100
 MOST_CONTENT = 1 << 20
@@ -70,7 +71,7 @@ def records(provider: str, inputs: Sequence[SourceInput]) -> dict[str, SourceRec
         s.label: SourceRecord(
             s.id or own[s.label],
             s.role,
-            ids.normalise_time(s.observed_at) if s.observed_at else None,
+            normalise_time(s.observed_at) if s.observed_at else None,
             s.content,
         )
         for s in inputs

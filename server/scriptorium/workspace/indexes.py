@@ -9,10 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import lru_cache
 
 from scriptorium.format.model import RelPath, SourceId
+from scriptorium.format.times import moment
 from scriptorium.workspace.facts import BlockFacts, Facts, SourceFacts, TopicFacts
 from scriptorium.workspace.persistent import Layered
 
@@ -206,9 +207,5 @@ def _newest(indexes: Indexes, facts: Lookup, path: RelPath) -> Newness | None:
 @lru_cache(maxsize=8192)
 def _instant(observed_at: str) -> str:
     """The time in UTC, comparable as text; empty (oldest) for what a person misspelt."""
-    try:
-        moment = datetime.fromisoformat(observed_at)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC).isoformat(timespec="microseconds")
-    except (ValueError, OverflowError):
-        return ""
+    observed = moment(observed_at)
+    return observed.astimezone(UTC).isoformat(timespec="microseconds") if observed else ""
