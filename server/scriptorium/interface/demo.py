@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from scriptorium import __version__
 from scriptorium.errors import InternalError, Json
+from scriptorium.interface.envelope import mapping, records, sequence
 from scriptorium.interface.parser import Arguments
-from scriptorium.interface.show import mapping, records, sequence
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import Style, Terminal, plain
 

@@ -16,8 +16,8 @@ from scriptorium.capture import locate
 from scriptorium.errors import Json
 from scriptorium.interface import doctor_login
 from scriptorium.interface.config import Settings
+from scriptorium.interface.envelope import mapping, sequence
 from scriptorium.interface.finding import Finding, note, ok, warning
-from scriptorium.interface.show import mapping, sequence
 from scriptorium.interface.surroundings import Surroundings
 
 _PLUGIN = "scriptorium@scriptorium"

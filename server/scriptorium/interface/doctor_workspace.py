@@ -15,10 +15,10 @@ from pathlib import Path
 from scriptorium.errors import ConcurrentUpdate, EmbeddingUnavailable, InternalError
 from scriptorium.interface import status
 from scriptorium.interface.config import Settings
+from scriptorium.interface.envelope import mapping
 from scriptorium.interface.finding import Finding, broken, note, ok, warning
 from scriptorium.interface.memory import Call, Memory
 from scriptorium.interface.opening import MISSING
-from scriptorium.interface.show import mapping
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.search import embedding as endpoints
 from scriptorium.search.embedding import Endpoint

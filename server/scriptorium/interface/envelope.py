@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from scriptorium.errors import InternalError, Json, ScriptoriumError
 
+type Record = Mapping[str, Json]
+
 LIMIT = 32 * 1024
 """Bytes of JSON that one answer may have."""
 ROOM = LIMIT - 1024
@@ -35,12 +37,12 @@ class Answer:
     @property
     def data(self) -> Mapping[str, Json]:
         """The data of a success; empty for an error."""
-        return _mapping(self.payload.get("data"))
+        return mapping(self.payload.get("data"))
 
     @property
     def error(self) -> Mapping[str, Json]:
         """The error of a failure; empty for a success."""
-        return _mapping(self.payload.get("error"))
+        return mapping(self.payload.get("error"))
 
     def text(self) -> str:
         return to_json(self.payload)
@@ -113,12 +115,27 @@ def scrub(value: Json) -> Json:
     return value
 
 
+def mapping(value: Json) -> Record:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: Json) -> Sequence[Json]:
+    """The value where it is a list, else an empty one."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def records(value: Json) -> list[Record]:
+    """The items of a list, each as an object."""
+    return [mapping(item) for item in sequence(value)]
+
+
 def _checked(payload: Mapping[str, Json]) -> Answer:
     text = to_json(payload)
     try:
         length = len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        return _checked(_mapping(scrub(payload)))
+        return _checked(mapping(scrub(payload)))
     if length > LIMIT:
         return failure(InternalError(f"The answer of {length} bytes is over the limit of {LIMIT}."))
     return Answer(payload)
@@ -150,7 +167,3 @@ def _short(record: Json) -> Json:
     if isinstance(record, Mapping):
         return {name: clip(v, 1024) if isinstance(v, str) else v for name, v in record.items()}
     return record
-
-
-def _mapping(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else {}

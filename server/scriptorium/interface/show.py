@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from scriptorium.errors import Json
 from scriptorium.interface import calling, opening
-from scriptorium.interface.envelope import Answer
+from scriptorium.interface.envelope import Answer, Record, mapping, records, sequence
 from scriptorium.interface.memory import Call, Memory
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import Terminal, plain
 from scriptorium.search import highlight
-
-type Record = Mapping[str, Json]
 
 
 def status(arguments: Arguments, around: Surroundings) -> int:
@@ -139,18 +137,6 @@ def print_problem(problem: Record, out: Terminal) -> None:
     line = f":{problem['line']}" if problem["line"] else ""
     place = out.paint(f"{plain(str(problem['path']))}{line}", "cyan")
     out.line(f"  {place} {out.paint(str(problem['code']), 'red')} {plain(str(problem['message']))}")
-
-
-def mapping(value: Json) -> Record:
-    return value if isinstance(value, Mapping) else {}
-
-
-def sequence(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-
-
-def records(value: Json) -> list[Record]:
-    return [mapping(item) for item in sequence(value)]
 
 
 def _counts(data: Record) -> list[tuple[str, str]]:
