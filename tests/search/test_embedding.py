@@ -105,6 +105,13 @@ def test_what_is_no_list_of_vectors_is_unavailable(
     assert len(server.requests) <= 2
 
 
+@pytest.mark.parametrize("code", [401, 404, 405, 500])
+def test_a_refusal_tells_its_status(server: Server, code: int) -> None:
+    server.override = lambda _: (code, b"no")
+    with pytest.raises(EmbeddingUnavailable, match=rf"\b{code}\b"):
+        embed(server.endpoint("/api/embed"), ["tea"], seconds=5)
+
+
 def test_a_missing_model_is_to_be_pulled(server: Server) -> None:
     server.dialects = {"ollama", "openai"}
     with pytest.raises(EmbeddingUnavailable, match="ollama pull other"):

@@ -9,9 +9,9 @@ the library's wherever its IDF is sound. Two things are added:
   falls below ε·log(1 + (N-n+½)/(n+½)), with the library's ε = ¼: positive, and falling in n like
   the formula itself.
 - context. A term counts in a unit's neighbours too, half as much with each step away, up to three
-  steps; the unit's length grows by its neighbours' lengths at the same weights. What stands in a
-  unit therefore counts twice what stands next to it, while that neighbour is never more than twice
-  as short, so the unit that holds a word stays ahead of its neighbours.
+  steps; the unit's length grows by its neighbours' lengths at the same weights. So a neighbour has
+  half the count of the unit that holds the word, and at least half its length: the unit that holds
+  the word stays ahead.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from scriptorium.search.postings import Segment
 REACH = 3
 """Steps along a thread or a block over which context counts."""
 FADE = 0.5
-"""What is left of a term's weight after each step, and the weight of headings and times."""
+"""What is left of a term's weight after each step."""
 MOST_TERMS = 64
-"""Terms of a query that are looked up, the rarest: a pasted page asks no more than that."""
+"""Terms of a query that are looked up; of a pasted page, which has more, the rarest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -228,7 +228,7 @@ def _refusal(endpoint: Endpoint, refused: Refused) -> str:
                 " Set embedding.api_key_env to the variable that holds it."
             )
         case 404 | 405:
-            return f"{where} has no embedding API there (404). Correct embedding.url."
+            return f"{where} has no embedding API there ({refused.status}). Correct embedding.url."
         case status_code if status_code > 0:
             return (
                 f"{where} answered with status {status_code}."

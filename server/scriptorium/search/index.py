@@ -192,8 +192,8 @@ class _Search:
         if not self._asked:
             return "The query has only very common words or signs. Add a name or a rarer word."
         return (
-            "No unit shares a word with the query. Try other words: names, synonyms, the language"
-            " in which it was said; or memory_list for the topics there are."
+            "Nothing in memory shares a word with the query. Try other words: names, synonyms, the"
+            " language in which it was said; or memory_list for the topics there are."
         )
 
 
