@@ -24,6 +24,18 @@ def test_grep_matches_a_regular_expression(residence: Remembered) -> None:
     assert [match["text"] for match in data["matches"]] == ["## Facts"]
 
 
+@pytest.mark.parametrize(
+    ("query", "literal"), [("e\n\n## Facts", True), ("Residence\n", False), (r"e\n+#", False)]
+)
+def test_grep_across_lines_says_why_it_finds_nothing(
+    residence: Remembered, query: str, literal: bool
+) -> None:
+    data = residence.ok("memory_grep", query=query, literal=literal)
+    assert data["total"] == 0
+    assert "line" in data["hint"]
+    assert "hint" not in residence.ok("memory_grep", query="zzzz", literal=literal)
+
+
 def test_grep_looks_through_views_only_when_the_prefix_names_them(residence: Remembered) -> None:
     paths = {match["path"] for match in residence.ok("memory_grep", query="pudong")["matches"]}
     assert {path.partition("/")[0] for path in paths} == {"topics", "sources"}

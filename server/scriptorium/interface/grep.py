@@ -19,6 +19,10 @@ from scriptorium.workspace.memory import Snapshot
 
 _LINE = 1000
 """Bytes of a line that an answer shows."""
+_LINE_BY_LINE = (
+    "Lines are looked at one by one, so nothing matches across a line break: ask for a part of one"
+    " line."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,15 @@ def grep(
     }
     if data["truncated"]:
         data["go_on"] = "Narrow the query or the prefix, or raise limit (at most 1000)."
+    if not found and _spans_lines(query, literal):
+        data["hint"] = _LINE_BY_LINE
     if any(file.is_source for file, _ in found[: len(matches)]):
         data["note"] = envelope.DATA_NOT_INSTRUCTIONS
     return success(data, call.view.revision)
+
+
+def _spans_lines(query: str, literal: bool) -> bool:
+    return "\n" in query or (not literal and r"\n" in query)
 
 
 def _files(call: Reading, prefix: str) -> list[_File]:
