@@ -199,6 +199,55 @@ def test_a_dry_run_shows_what_would_be_sent_and_changes_nothing(desk: Desk) -> N
     assert desk.script.calls == []
 
 
+def bytes_of(root: Path) -> dict[str, bytes]:
+    """Every file below the folder, but for the caches of what memory holds."""
+    files = (path for path in root.rglob("*") if path.is_file() and path.parent.name != "cache")
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def test_a_dry_run_of_a_backfill_sums_what_is_unread_and_changes_nothing(desk: Desk) -> None:
+    written, unread, resumed = (desk.session(number) for number in (1, 2, 3))
+    written.turn("FACT-old", "ok")
+    desk.ingest(written, force=True)
+    written.turn(f"FACT-a {filler(9000)}", "yes")
+    unread.turn(f"FACT-b {filler(9000)}", "no")
+    resumed.path.write_bytes(unread.path.read_bytes())
+    files = [s.path for s in (written, unread, resumed)]
+    before, calls = bytes_of(desk.home), len(desk.script.calls)
+    done = ingest.backfill(files, desk.options(dry_run=True, daily_usd=0.0), desk.around())
+    assert bytes_of(desk.home) == before
+    assert len(desk.script.calls) == calls
+    assert (done.files, done.done, done.report.outcome) == (3, 3, "dry-run")
+    preview = done.report.preview
+    assert preview is not None
+    assert (preview.messages, preview.batches) == (4, 2)
+    assert 18_000 < preview.tokens < 20_000
+    assert preview.prompt.count("FACT-a") == 1
+
+
+def test_a_dry_run_of_a_backfill_makes_no_workspace(desk: Desk) -> None:
+    session = desk.session()
+    session.turn("FACT-a", "b")
+    done = ingest.backfill([session.path], desk.options(dry_run=True), desk.around())
+    assert done.report.preview is not None
+    assert done.report.preview.messages == 2
+    assert not desk.root.exists()
+    assert desk.script.calls == []
+
+
+def test_a_dry_run_that_fails_writes_no_log(desk: Desk) -> None:
+    session = desk.session()
+    session.turn("q", "a")
+    desk.ingest(session)
+    pool = desk.root / ".scriptorium" / "ingest" / "pending.jsonl"
+    pool.unlink()
+    pool.mkdir()
+    before = bytes_of(desk.root)
+    with pytest.raises(IsADirectoryError):
+        desk.ingest(session, dry_run=True)
+    assert bytes_of(desk.root) == before
+
+
 def test_a_large_message_is_written_part_by_part(desk: Desk) -> None:
     session = desk.session()
     text = filler(30_000)

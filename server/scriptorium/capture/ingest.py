@@ -10,7 +10,7 @@ workspace writes at a time; below the threshold nothing heavy is loaded and no m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -51,6 +51,8 @@ def run(options: IngestOptions, around: Surroundings) -> IngestReport:
     stopped = _stopped(options, around)
     if stopped is not None:
         return stopped
+    if options.dry_run:
+        return _previewed([options.transcript] if options.transcript else [], options, around)
     try:
         return _run(options, around)
     except (OSError, ScriptoriumError) as error:
@@ -70,14 +72,16 @@ def backfill(
 ) -> BackfillReport:
     """Old transcripts are taken in, oldest first, as far as the day's cap allows.
 
-    Done again it goes on where it ended. The last few messages stay pending, as always. Raises
-    OSError.
+    Done again it goes on where it ended. The last few messages stay pending, as always. A dry run
+    takes nothing in: it tells of all of them together. Raises OSError.
     """
     stopped = _stopped(options, around)
     if stopped is not None:
         return BackfillReport(report=stopped)
-    layout = _layout(options.workspace)
     paths = sorted((p for p in transcripts if p.is_file()), key=lambda p: (p.stat().st_mtime, p))
+    if options.dry_run:
+        return BackfillReport(len(paths), len(paths), _previewed(paths, options, around))
+    layout = _layout(options.workspace)
     total = IngestReport("waiting")
     for done, path in enumerate(paths):
         if progress is not None:
@@ -116,16 +120,20 @@ def status(workspace: Workspace | Path, now: datetime) -> IngestStatus:
 
 
 def _run(options: IngestOptions, around: Surroundings) -> IngestReport:
-    if options.dry_run:
-        from scriptorium.capture import dry_run  # noqa: PLC0415 - loads search
-
-        return dry_run.report(options, around)
     layout = _layout(options.workspace)
     added = intake.take_in(layout, options, around)
     report = _write_if_enough(layout, options, around)
     if report.outcome == "waiting" and not added and intake.is_ignored(options.cwd):
         report = replace(report, outcome="ignored", detail=f"{intake.IGNORE} covers {options.cwd}")
     return replace(report, added=added)
+
+
+def _previewed(
+    transcripts: Sequence[Path], options: IngestOptions, around: Surroundings
+) -> IngestReport:
+    from scriptorium.capture import dry_run  # noqa: PLC0415 - loads search
+
+    return dry_run.report(transcripts, options, around)
 
 
 def _stopped(options: IngestOptions, around: Surroundings) -> IngestReport | None:

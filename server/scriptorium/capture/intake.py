@@ -54,13 +54,11 @@ def take_in(layout: Layout, options: IngestOptions, around: Surroundings) -> int
     return added
 
 
-def preview(layout: Layout, options: IngestOptions) -> Sequence[Message]:
+def preview(layout: Layout, path: Path, cwd: str | None) -> Sequence[Message]:
     """The transcript's new messages, read and left as they are. Raises OSError."""
-    if options.transcript is None:
-        return ()
-    path = options.transcript.absolute()
+    path = path.absolute()
     reading = _read(path, transcript.load(area.read(_cursor_place(layout, path))))
-    return _captured(reading.messages, options.cwd) if reading else ()
+    return _captured(reading.messages, cwd) if reading else ()
 
 
 def is_read(layout: Layout, path: Path) -> bool:

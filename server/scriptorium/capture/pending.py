@@ -40,27 +40,30 @@ def load_set_aside(layout: Layout) -> tuple[Waiting, ...]:
 
 def add(layout: Layout, messages: Sequence[Message], now: datetime) -> int:
     """The messages that are nowhere yet are pending, redacted; how many. Raises OSError."""
-    if not messages:
-        return 0
+    new = unknown(layout, messages, now) if messages else ()
+    if new:
+        lines = b"".join(_line(row) for rows in new for row in rows)
+        area.append(area.place(layout, _PENDING), lines)
+    return len(new)
+
+
+def unknown(layout: Layout, messages: Iterable[Message], now: datetime) -> list[list[Waiting]]:
+    """Of each message that is nowhere yet, its parts as they would wait. Raises OSError."""
     marks, known = archived.load(layout), _known(layout)
-    lines: list[bytes] = []
-    count = 0
+    found = []
     for message in _fresh(messages, known, marks):
-        clean = replace(message, text=redact(message.text), pieces=())
-        if clean.text.strip():
-            rows = [Waiting(part, tokens, now) for part, tokens in split(clean)]
-            rows = [w for w in rows if not _is_known(w.key, known, marks)]
-            lines += [_line(w) for w in rows]
-            count += bool(rows)
+        rows = [w for w in waiting_of(message, now) if not _is_known(w.key, known, marks)]
+        found += [rows] if rows else []
         known.update(message.keys)
-    if lines:
-        area.append(area.place(layout, _PENDING), b"".join(lines))
-    return count
+    return found
 
 
-def unknown(layout: Layout, messages: Iterable[Message]) -> list[Message]:
-    """The messages that are nowhere yet. Raises OSError."""
-    return list(_fresh(messages, _known(layout), archived.load(layout)))
+def waiting_of(message: Message, now: datetime) -> list[Waiting]:
+    """The message's parts, redacted; none where nothing is left of it."""
+    clean = replace(message, text=redact(message.text), pieces=())
+    if not clean.text.strip():
+        return []
+    return [Waiting(part, tokens, now) for part, tokens in split(clean)]
 
 
 def keep_only(layout: Layout, pool: Pool) -> None:

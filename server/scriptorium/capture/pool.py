@@ -4,7 +4,7 @@ enough, and which make the next batch. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -73,6 +73,13 @@ class Pool:
             if tokens >= BATCH_TOKENS:
                 break
         return tuple(chosen)
+
+    def batches(self) -> Iterator[tuple[Waiting, ...]]:
+        """All of it, batch by batch."""
+        start = 0
+        while batch := Pool(self.waiting[start : start + BATCH_MESSAGES]).batch():
+            yield batch
+            start += len(batch)
 
     def _any_idle(self, now: datetime) -> bool:
         newest: dict[tuple[str, str], datetime] = {}
