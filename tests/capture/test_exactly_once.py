@@ -111,6 +111,33 @@ def test_killed_at_any_step_every_message_and_every_fact_is_there_once(
     assert kills > len(steps) // 3
 
 
+@pytest.mark.usefixtures("quick")
+def test_what_a_killed_intake_wrote_half_lasts_no_longer_than_to_the_next_write(
+    tmp_path: Path, script: Script
+) -> None:
+    def fresh(name: str) -> tuple[Desk, Session]:
+        desk = Desk.made(tmp_path / name, Clock(), script)
+        session = two_turns(desk)
+        desk.ingest(session)
+        session.turn("and FACT-d", "well")
+        return desk, session
+
+    def act(root: Path) -> None:
+        desk = Desk(root, Clock(), script)
+        desk.ingest(desk.session())
+
+    left = 0
+    for step in steps_that_write(act, fresh("counted")[0].home):
+        desk, session = fresh(f"killed-{step}")
+        assert crash.killed(act, desk.home, step, crash.die_within)
+        found = crash.litter(desk.root)
+        assert {Path(path).parent for path in found} <= {Path(".scriptorium/staging")}
+        left += len(found)
+        desk.ingest(session, force=True)
+        assert crash.litter(desk.root) == []
+    assert left > 0
+
+
 @pytest.mark.timeout(900 if FULL else 180)
 @pytest.mark.usefixtures("quick")
 def test_killed_while_setting_aside_or_bringing_back_nothing_is_lost(

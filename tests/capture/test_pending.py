@@ -18,6 +18,7 @@ from scriptorium.capture.parts import PART_TOKENS, part_of, split
 from scriptorium.capture.pool import BATCH_MESSAGES, BATCH_TOKENS, Pool, Waiting
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace.layout import Layout, create
+from scriptorium.workspace.runtime_files import append_runtime
 
 PENDING = "pending.jsonl"
 
@@ -82,7 +83,7 @@ def test_a_torn_line_costs_that_line_and_the_next_one_stands_alone(layout: Layou
 
 @pytest.mark.parametrize("row", [{}, {"id": 1}, {"text": None}, {"provider": "x"}, {"tokens": "1"}])
 def test_a_row_of_another_shape_is_no_message(layout: Layout, row: dict[str, object]) -> None:
-    area.append(area.place(layout, PENDING), json.dumps(row).encode() + b"\n")
+    append_runtime(layout, area.named(PENDING), json.dumps(row).encode())
     assert not pending.load(layout).waiting
 
 
@@ -111,7 +112,7 @@ def test_what_is_set_aside_is_not_pending_until_it_is_brought_back(layout: Layou
 def test_killed_while_setting_aside_a_message_counts_as_set_aside(layout: Layout) -> None:
     pending.add(layout, [message(1)], NOON)
     line = area.read(area.place(layout, PENDING))
-    area.append(area.place(layout, "set-aside.jsonl"), line)
+    append_runtime(layout, area.named("set-aside.jsonl"), line)
     assert not pending.load(layout).waiting
     assert len(pending.load_set_aside(layout)) == 1
 

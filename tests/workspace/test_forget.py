@@ -19,6 +19,7 @@ from scriptorium.format import removal, sources
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import erasure, forget
 from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.storage import TEMP_PREFIX
 from scriptorium.workspace.transaction import validate
 
 from .updates import fact, open_workspace, send, text_of
@@ -235,6 +236,21 @@ def test_no_file_below_the_workspace_holds_the_text_afterwards(workspace: Worksp
     assert erasure.leftovers(workspace.layout, plan.forgotten.traces).holding == ()
     assert log.read_text() == "fine\nfine too\n"
     assert validate(workspace) == []
+
+
+def test_what_a_killed_write_left_is_found_and_removed(workspace: Workspace) -> None:
+    runtime = workspace.layout.runtime_dir
+    name = f"{TEMP_PREFIX}7-abc"
+    folders = [runtime, runtime / "ingest" / "cursors", workspace.layout.staging]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('{"text": "Pudong is far"}\n')
+    plan = forget.plan_match(workspace.snapshot(), "pudong")
+    told = erasure.leftovers(workspace.layout, plan.forgotten.traces).holding
+    assert f".scriptorium/ingest/cursors/{name}" in told
+    carried_out(workspace, plan)
+    assert [folder for folder in folders if (folder / name).exists()] == []
+    assert erasure.leftovers(workspace.layout, plan.forgotten.traces).holding == ()
 
 
 def test_a_file_whose_name_holds_the_text_is_named_while_it_stays(workspace: Workspace) -> None:

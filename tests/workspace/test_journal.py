@@ -272,6 +272,26 @@ def test_runtime_files_are_written_whole_and_appended_by_lines(place: Layout) ->
     assert list(place.staging.iterdir()) == []
 
 
+def test_a_runtime_file_is_written_though_a_recovery_takes_its_temporary(
+    place: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Swept(disk.Disk):
+        """Before the first rename another process recovers the workspace."""
+
+        swept = False
+
+        def rename(self, source: Path, target: Path) -> None:
+            if not self.swept:
+                self.swept = True
+                install.remove_litter([place.staging])
+            super().rename(source, target)
+
+    monkeypatch.setattr(disk, "current", Swept())
+    journal.write_runtime(place, "ingest/pending.jsonl", b"{}\n", sync=True)
+    assert (place.runtime_dir / "ingest" / "pending.jsonl").read_bytes() == b"{}\n"
+    assert list(place.staging.iterdir()) == []
+
+
 def test_a_record_is_read_back_as_it_was_written() -> None:
     entries = (
         record.Entry("topics/名.md", None, digest(b"a\nb"), b"a\nb"),

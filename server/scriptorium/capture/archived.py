@@ -59,4 +59,4 @@ def extended(layout: Layout, keys: Iterable[str], now: datetime) -> dict[str, by
     before = area.read(area.place(layout, name))
     lines = b"".join(mark(key) + b"\n" for key in keys)
     joint = b"\n" if before and not before.endswith(b"\n") else b""
-    return {f"{area.DIRECTORY}/{name}": before + joint + lines}
+    return {area.named(name): before + joint + lines}

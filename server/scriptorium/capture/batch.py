@@ -150,7 +150,7 @@ class Desk:
         keys = [k for waiting in batch for k in waiting.message.keys]
         runtime: dict[str, bytes | None] = {
             **archived.extended(layout, keys, now),
-            f"{area.DIRECTORY}/{ledger.STATE}": State(run=written).dump(),
+            area.named(ledger.STATE): State(run=written).dump(),
         }
         try:
             written = replace(

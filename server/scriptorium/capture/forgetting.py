@@ -13,6 +13,7 @@ from scriptorium.capture import archived, area, pending
 from scriptorium.capture.pool import Pool, Waiting
 from scriptorium.errors import ConcurrentUpdate
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.runtime_files import write_runtime
 
 
 def waiting(layout: Layout, matches: Callable[[str], bool]) -> tuple[Waiting, ...]:
@@ -39,7 +40,7 @@ def forget(layout: Layout, matches: Callable[[str], bool], now: datetime) -> Non
         return
     keys = [key for one in gone for key in one.message.keys]
     for name, content in archived.extended(layout, keys, now).items():
-        area.replace(layout.runtime_dir / name, content)
+        write_runtime(layout, name, content, sync=True)
     _keep(layout, matches)
 
 

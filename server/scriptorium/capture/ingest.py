@@ -56,7 +56,7 @@ def run(options: IngestOptions, around: Surroundings) -> IngestReport:
     try:
         return _run(options, around)
     except (OSError, ScriptoriumError) as error:
-        with suppress(OSError):
+        with suppress(OSError, ScriptoriumError):
             layout = Layout.of(options.workspace)
             if layout.runtime_dir.is_dir():
                 now = ledger.local(around.now()).isoformat()

@@ -16,6 +16,7 @@ from scriptorium.capture.conversation import Message
 from scriptorium.capture.options import IngestOptions, Surroundings
 from scriptorium.capture.transcript import Cursor, Reading
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.runtime_files import write_runtime
 
 IGNORE = ".scriptorium-ignore"
 """A file of this name in a directory, or in one above, keeps what is said there out of memory."""
@@ -33,7 +34,8 @@ def take_in(layout: Layout, options: IngestOptions, around: Surroundings) -> int
     if options.transcript is None:
         return 0
     path = options.transcript.absolute()
-    place = _cursor_place(layout, path)
+    name = _cursor_name(path)
+    place = area.place(layout, name)
     cursor = transcript.load(area.read(place))
     reading = _patient(path, cursor, options, around)
     if reading is None:
@@ -50,20 +52,20 @@ def take_in(layout: Layout, options: IngestOptions, around: Surroundings) -> int
         kept = _captured(reading.messages, options.cwd)
         added = pending.add(layout, kept, around.now())
         if reading.cursor != current:
-            area.replace(place, reading.cursor.dump(), durable=False)
+            write_runtime(layout, area.named(name), reading.cursor.dump())
     return added
 
 
 def preview(layout: Layout, path: Path, cwd: str | None) -> Sequence[Message]:
     """The transcript's new messages, read and left as they are. Raises OSError."""
     path = path.absolute()
-    reading = _read(path, transcript.load(area.read(_cursor_place(layout, path))))
+    reading = _read(path, transcript.load(area.read(area.place(layout, _cursor_name(path)))))
     return _captured(reading.messages, cwd) if reading else ()
 
 
 def is_read(layout: Layout, path: Path) -> bool:
     """Whether nothing of the transcript is left to read. Raises OSError."""
-    cursor = transcript.load(area.read(_cursor_place(layout, path.absolute())))
+    cursor = transcript.load(area.read(area.place(layout, _cursor_name(path.absolute()))))
     return cursor is not None and cursor.offset == path.stat().st_size
 
 
@@ -135,9 +137,9 @@ def _captured(messages: Sequence[Message], cwd: str | None) -> list[Message]:
     return [m for m in messages if (m.cwd or cwd) not in ignored]
 
 
-def _cursor_place(layout: Layout, path: Path) -> Path:
+def _cursor_name(path: Path) -> str:
     name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return area.place(layout, f"cursors/{name}.json")
+    return f"cursors/{name}.json"
 
 
 def _exists(path: Path) -> bool:

@@ -18,6 +18,7 @@ from scriptorium.capture.conversation import Row, object_at, parse_row, text_at
 from scriptorium.format import times
 from scriptorium.workspace import disk
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.runtime_files import append_runtime, write_runtime
 
 type RunOutcome = Literal["written", "failed", "killed"]
 
@@ -93,7 +94,7 @@ def load_state(layout: Layout) -> State:
 
 def save_state(layout: Layout, state: State) -> None:
     """The state is on the medium. Raises OSError."""
-    area.replace(area.place(layout, STATE), state.dump())
+    write_runtime(layout, area.named(STATE), state.dump(), sync=True)
 
 
 def failed(state: State, error: str, now: datetime) -> State:
@@ -106,18 +107,18 @@ def record(layout: Layout, run: Run) -> None:
     """The run stands in `ingest.jsonl` once, and in `ingest.log`. Raises OSError."""
     if any(known.id == run.id for known in runs(layout)):
         return
-    area.append(layout.ingest_jsonl, json.dumps(asdict(run)).encode("ascii") + b"\n", durable=False)
+    append_runtime(layout, layout.ingest_jsonl.name, json.dumps(asdict(run)).encode("ascii"))
     log(layout, run.time, _sentence(run))
 
 
 def log(layout: Layout, time: str, line: str) -> None:
     """The line stands in `ingest.log`; the oldest lines make room. Raises OSError."""
     text = f"{time[:19].replace('T', ' ')}  {' '.join(line.split())}\n"
-    area.append(layout.ingest_log, text.encode("utf-8", "replace"), durable=False)
+    append_runtime(layout, layout.ingest_log.name, text.encode("utf-8", "replace"))
     info = disk.current.stat(layout.ingest_log)
     if info is not None and info.st_size > _LOG_BYTES:
         kept = area.read(layout.ingest_log)[-_LOG_BYTES // 2 :].partition(b"\n")[2]
-        area.replace(layout.ingest_log, kept, durable=False)
+        write_runtime(layout, layout.ingest_log.name, kept)
 
 
 def runs(layout: Layout) -> list[Run]:
@@ -170,7 +171,7 @@ def note_cap(layout: Layout, reason: str, now: datetime) -> None:
     if cap_note(layout, now) is None:
         log(layout, time, reason)
     content = json.dumps({"time": time, "reason": reason}).encode("ascii")
-    area.replace(area.place(layout, _CAPPED), content, durable=False)
+    write_runtime(layout, area.named(_CAPPED), content)
 
 
 def cap_note(layout: Layout, now: datetime) -> str | None:

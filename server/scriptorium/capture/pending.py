@@ -21,6 +21,7 @@ from scriptorium.capture.pool import Pool, Waiting
 from scriptorium.capture.redact import redact
 from scriptorium.format import times
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.runtime_files import append_runtime, write_runtime
 
 _PENDING = "pending.jsonl"
 _SET_ASIDE = "set-aside.jsonl"
@@ -43,7 +44,7 @@ def add(layout: Layout, messages: Sequence[Message], now: datetime) -> int:
     new = unknown(layout, messages, now) if messages else ()
     if new:
         lines = b"".join(_line(row) for rows in new for row in rows)
-        area.append(area.place(layout, _PENDING), lines)
+        append_runtime(layout, area.named(_PENDING), lines, sync=True)
     return len(new)
 
 
@@ -68,13 +69,15 @@ def waiting_of(message: Message, now: datetime) -> list[Waiting]:
 
 def keep_only(layout: Layout, pool: Pool) -> None:
     """The pool is exactly this one. Raises OSError."""
-    area.replace(area.place(layout, _PENDING), b"".join(_line(w) for w in pool.waiting))
+    lines = b"".join(_line(w) for w in pool.waiting)
+    write_runtime(layout, area.named(_PENDING), lines, sync=True)
 
 
 def set_aside(layout: Layout, batch: Sequence[Waiting]) -> None:
     """The batch is not pending any more, but kept for a retry. Raises OSError."""
     # Killed between the two writes, the messages are in both files, and count as set aside.
-    area.append(area.place(layout, _SET_ASIDE), b"".join(_line(w) for w in batch))
+    lines = b"".join(_line(w) for w in batch)
+    append_runtime(layout, area.named(_SET_ASIDE), lines, sync=True)
     keep_only(layout, load(layout))
 
 

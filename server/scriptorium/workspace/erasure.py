@@ -3,6 +3,7 @@
     journals    of installed updates, which hold the files as they were: settled and dropped
     catalog     rewritten, so that no page of the database keeps an old row
     logs        without the lines that hold the text
+    litter      temporaries of killed writers, anywhere in the runtime directory: removed
     copies      `*.conflict-…` files, which are a person's to delete: named
 
 Touches no authored file.
@@ -19,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scriptorium.format.traces import Traces
-from scriptorium.workspace import disk, journal
+from scriptorium.workspace import disk, install, journal
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.storage import TEMP_PREFIX
 
 _LOGS = (".log", ".jsonl")
 _BUSY_SECONDS = 5.0
@@ -36,6 +36,7 @@ def sweep(layout: Layout, traces: Traces) -> None:
     with journal.locked(layout):
         journal.recover(layout)
         journal.settle(layout)
+        install.remove_litter(Path(folder) for folder, _, _ in os.walk(layout.runtime_dir))
         _rewrite(layout.cache / "catalog.sqlite", traces)
     for name in disk.current.listing(layout.runtime_dir):
         if name.endswith(_LOGS):
@@ -83,7 +84,7 @@ def _files(root: Path, unlisted: Callable[[OSError], None] | None = None) -> Ite
             folders.remove(".git")
         for name in names:
             place = Path(folder, name)
-            if not place.is_symlink() and place.is_file() and not name.startswith(TEMP_PREFIX):
+            if not place.is_symlink() and place.is_file():
                 yield place
 
 

@@ -1,46 +1,55 @@
-"""Small writes below the runtime directory, outside of any update: caches, the ledger, logs.
+"""Files below the runtime directory that are outside of any update: caches, logs, capture's own.
 
-Need no lock, and never touch memory.
+Promises: a file that is written shows a reader the old content or the new; an appended line never
+merges with what a killed writer left of another one; with `sync` either is on the medium when the
+call returns. The temporaries lie in `staging/`, which the next writer of memory clears: what a
+killed one leaves there does not last. Needs no lock, and never touches memory.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 from scriptorium.workspace import disk
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.replacement import replace
 from scriptorium.workspace.storage import temp_beside
 
-_ATTEMPTS = 5
+_ATTEMPTS = 20
+"""Of a write whose temporary may be cleared away by writers of memory, one after the other."""
 
 
-def write_runtime(layout: Layout, name: str, data: bytes) -> None:
-    """The file below the runtime directory has the content, whole or not at all; not synced.
-
-    For caches and the like; needs no lock. Raises OSError.
-    """
+def write_runtime(layout: Layout, name: str, data: bytes, *, sync: bool = False) -> None:
+    """The file below the runtime directory has the content, whole or not at all. Raises OSError."""
     target = layout.path(layout.runtime_path(name))
-    for attempt in range(_ATTEMPTS):
-        try:
-            replace(target, data, temp_beside(layout.staging / target.name))
-        except FileNotFoundError:
-            # A directory is missing, or a recovery took our temporary for litter.
-            if attempt == _ATTEMPTS - 1:
-                raise
-            for directory in (layout.staging, target.parent):
-                directory.mkdir(parents=True, exist_ok=True)
-        else:
-            return
+    _with_folders(
+        (layout.staging, target.parent),
+        lambda: replace(target, data, temp_beside(layout.staging / target.name), sync=sync),
+    )
 
 
-def append_runtime(layout: Layout, name: str, line: bytes) -> None:
-    """The line ends the file below the runtime directory, on a line of its own. Raises OSError."""
+def append_runtime(layout: Layout, name: str, lines: bytes, *, sync: bool = False) -> None:
+    """The lines end the file below the runtime directory, as lines of its own. Raises OSError."""
     target = layout.path(layout.runtime_path(name))
-    fd = disk.current.append(target)
+    fd = _with_folders((target.parent,), lambda: disk.current.append(target))
     try:
-        size = os.fstat(fd).st_size
+        size = os.lseek(fd, 0, os.SEEK_END)
         cut = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-        disk.current.write(fd, (b"\n" if cut else b"") + line.rstrip(b"\n") + b"\n")
+        disk.current.write(fd, (b"\n" if cut else b"") + lines.rstrip(b"\n") + b"\n")
+        if sync:
+            disk.current.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _with_folders[T](folders: tuple[Path, ...], work: Callable[[], T]) -> T:
+    """What `work` gives, the folders being made where that is what it lacks."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return work()
+        except FileNotFoundError:  # or a recovery took the temporary for litter
+            for folder in folders:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return work()
