@@ -45,7 +45,8 @@ _PATCH = f"""\
 """
 
 
-_WIDTH = 92
+_WIDTH = min(92, shutil.get_terminal_size((96, 24)).columns - 4)
+"""Columns of a line of an answer, which stands behind four of the margin."""
 
 
 class _UnexpectedError(InternalError):

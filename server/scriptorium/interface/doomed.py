@@ -16,7 +16,7 @@ from scriptorium.interface.parser import Arguments
 from scriptorium.interface.terminal import Terminal, plain
 from scriptorium.workspace import erasure, forgotten
 from scriptorium.workspace import forget as forgetting
-from scriptorium.workspace.forget import Passage, Plan
+from scriptorium.workspace.forget import Passage, Plan, UnknownBlock
 from scriptorium.workspace.forgotten import Forgotten
 from scriptorium.workspace.memory import Workspace
 
@@ -79,10 +79,10 @@ def _doomed(memory: Memory, layer: str, arguments: Arguments) -> Doomed:
     earlier = forgotten.unfinished(layout)
     try:
         plan = planned(workspace, arguments)
-    except InvalidArgument:
-        # The block may be gone since an earlier run, and copies of it not.
-        if earlier is None or arguments.match is not None:
+    except UnknownBlock:
+        if earlier is None:
             raise
+        # The block is gone since an earlier run, and copies of it are not.
         plan = workspace.reading(forgetting.plan_nothing)
     pending = waiting.waiting(layout, plan.forgotten.with_(earlier).spoken.stand_in)
     found = not plan.empty or bool(pending)

@@ -28,6 +28,7 @@ from scriptorium.interface.terminal import Terminal, plain
 from scriptorium.workspace import erasure, forgotten
 from scriptorium.workspace import forget as forgetting
 from scriptorium.workspace.erasure import Leftovers
+from scriptorium.workspace.forget import UnknownBlock
 
 _TRIES = 3
 """How often a plan is made anew when memory moves on meanwhile, and the plan does not."""
@@ -35,7 +36,11 @@ _TRIES = 3
 
 def forget(arguments: Arguments, around: Surroundings) -> int:
     memory = opening.memory(arguments, around)
-    doomed = chosen(memory, arguments, around.err)
+    try:
+        doomed = chosen(memory, arguments, around.err)
+    except UnknownBlock as error:
+        around.err.line(f"scriptorium: {error.message}")
+        return 1
     if not arguments.json:
         show(doomed, around.out)
     if not doomed.somewhere and doomed.earlier is None:

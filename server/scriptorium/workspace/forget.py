@@ -36,6 +36,10 @@ CORE = RelPath("core.md")
 _INTRO = "Nothing was forgotten"
 
 
+class UnknownBlock(InvalidArgument):
+    """There is no such block."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A place in a file of memory."""
@@ -84,13 +88,11 @@ class Plan:
 
 
 def plan_block(snapshot: Snapshot, block: str) -> Plan:
-    """What forgetting the block takes. Raises InvalidArgument where there is no such block, and
-    DanglingBlockLink where others link to it.
+    """What forgetting the block takes. Raises UnknownBlock, and DanglingBlockLink where others link
+    to it.
     """
     if snapshot.locate_block(block) is None:
-        raise InvalidArgument(
-            f"There is no block {paths.show(block)}. Find it: `scriptorium search`."
-        )
+        raise UnknownBlock(f"There is no block {paths.show(block)}. Find it: `scriptorium search`.")
     return _plan(snapshot, None, lambda passage: passage.id == block)
 
 
