@@ -9,7 +9,8 @@ from tests.workspace import crash
 from tests.workspace.crash import Scenario, State
 
 from scriptorium.workspace import installed, journal, layout
-from scriptorium.workspace.journal import Change, digest
+from scriptorium.workspace.digests import digest
+from scriptorium.workspace.journal import Change
 
 BEFORE = {
     ".gitignore": "*\n",

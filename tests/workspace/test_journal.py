@@ -13,7 +13,8 @@ from tests.workspace import crash
 from scriptorium.errors import ConcurrentUpdate, InternalError, PathOutsideWorkspace
 from scriptorium.workspace import disk, install, installed, journal, layout, record
 from scriptorium.workspace.boot import boot_id
-from scriptorium.workspace.journal import Change, digest
+from scriptorium.workspace.digests import digest
+from scriptorium.workspace.journal import Change
 from scriptorium.workspace.layout import Layout
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from scriptorium.workspace import generation, journal, layout
-from scriptorium.workspace.journal import Change, digest
+from scriptorium.workspace.digests import digest
+from scriptorium.workspace.journal import Change
 from scriptorium.workspace.layout import Layout
 
 TOPIC = "topics/a.md"

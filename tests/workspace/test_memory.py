@@ -16,6 +16,7 @@ from scriptorium.errors import InternalError, InvalidArgument, PathOutsideWorksp
 from scriptorium.format.model import RelPath, Revision
 from scriptorium.workspace import disk, journal
 from scriptorium.workspace.catalog import Catalog, FileRow
+from scriptorium.workspace.digests import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.memory import (
     Snapshot,
@@ -214,7 +215,7 @@ def test_a_reader_finishes_what_a_dead_writer_left(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = b"# Home\n"
-    before = journal.digest((workspace.root / HOME).read_bytes())
+    before = digest((workspace.root / HOME).read_bytes())
     with monkeypatch.context() as patched:
         patched.setattr("scriptorium.workspace.journal._install", _stop_installing)
         with journal.locked(workspace.layout), pytest.raises(InternalError):
@@ -228,8 +229,8 @@ def test_where_nothing_can_be_finished_the_journal_is_read_instead(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = workspace.snapshot()
-    before = journal.digest((workspace.root / HOME).read_bytes())
-    gone = journal.digest((workspace.root / OFFICE).read_bytes())
+    before = digest((workspace.root / HOME).read_bytes())
+    gone = digest((workspace.root / OFFICE).read_bytes())
     changes = [Change(HOME, before, b"# Home\n"), Change(OFFICE, gone, None)]
     with monkeypatch.context() as patched:
         patched.setattr("scriptorium.workspace.journal._install", _stop_installing)
@@ -338,7 +339,7 @@ def test_a_snapshot_waits_until_an_installation_is_whole(
             read.wait(0.05)
 
     monkeypatch.setattr(disk.current, "rename", slow)
-    digests = [journal.digest((workspace.root / path).read_bytes()) for path in (HOME, OFFICE)]
+    digests = [digest((workspace.root / path).read_bytes()) for path in (HOME, OFFICE)]
     changes = [Change(HOME, digests[0], b"# New\n"), Change(OFFICE, digests[1], b"# New\n")]
 
     def write() -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from scriptorium.capture.pool import Waiting
-from scriptorium.capture.render import CORE, Places
+from scriptorium.capture.render import Places
 from scriptorium.capture.request import Known, RelatedBlock
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format.model import RelPath
+from scriptorium.format.paths import CORE
 from scriptorium.workspace.memory import Snapshot, Workspace
 
 QUERIES = 40

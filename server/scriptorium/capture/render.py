@@ -17,10 +17,9 @@ from typing import Protocol
 from scriptorium.capture.answer import Addition, Answer, Revision
 from scriptorium.format import markdown
 from scriptorium.format.model import Block, RelPath, Topic
-from scriptorium.format.paths import twin_key
+from scriptorium.format.paths import CORE, twin_key
 from scriptorium.format.tokens import estimate_tokens
 
-CORE = RelPath("core.md")
 CORE_TOKENS = 2_000
 HOMELESS = RelPath("topics/notes.md")
 """Where a statement goes whose block is gone and left no trace."""

@@ -16,7 +16,7 @@ step. What lies outside the file it asks of a `World`; it reads nothing itself.
 
 from __future__ import annotations
 
-from scriptorium.format import markdown
+from scriptorium.format import markdown, paths
 from scriptorium.format.model import Problem, RelPath, Topic
 from scriptorium.format.references import References
 from scriptorium.format.rules import citation_problems, definition_problems, id_problems
@@ -27,7 +27,6 @@ __all__ = ["CORE_BUDGET", "World", "check_core", "check_topic"]
 
 CORE_BUDGET = 2000
 """Tokens that core.md may cost, as `estimate_tokens` counts."""
-_CORE = RelPath("core.md")
 
 
 def check_topic(path: RelPath, topic: Topic, world: World) -> list[Problem]:
@@ -55,6 +54,6 @@ def check_core(text: str, world: World, *, budget: int = CORE_BUDGET) -> list[Pr
             f"core.md costs about {tokens} tokens, its budget is {budget}. "
             "Shorten it: move detail into a topic and link to the block."
         )
-        found.append(Problem(_CORE, 1, "core-budget", message))
-    references = References(_CORE, markdown.parse_topic(text), world)
+        found.append(Problem(paths.CORE, 1, "core-budget", message))
+    references = References(paths.CORE, markdown.parse_topic(text), world)
     return [*found, *references.sources(), *references.core_links(markdown.links(text))]

@@ -15,6 +15,8 @@ from urllib.parse import quote
 from scriptorium.errors import InvalidArgument, PathOutsideWorkspace, ReadOnlyPath, ScriptoriumError
 from scriptorium.format.model import RelPath
 
+CORE = RelPath("core.md")
+
 type Kind = Literal["core", "topic", "source", "timeline", "recent_events", "relations", "other"]
 
 COMPONENT_BYTES = 200

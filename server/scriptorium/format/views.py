@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from scriptorium.format.model import BlockId, RelPath
-from scriptorium.format.paths import relative
+from scriptorium.format.paths import CORE, relative
 
 RECENT = 50
 """How many blocks `recent_events.jsonl` holds."""
@@ -179,7 +179,7 @@ def _moment_line(here: RelPath, moment: Moment) -> str:
 @lru_cache(maxsize=8192)
 def _from_root(path: RelPath) -> str:
     """The destination of a link from the workspace's root, made once for many lines."""
-    return relative(RelPath("core.md"), path)
+    return relative(CORE, path)
 
 
 @lru_cache(maxsize=4 * RECENT)  # most are in the file for many updates

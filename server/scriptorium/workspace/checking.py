@@ -15,8 +15,6 @@ from scriptorium.format.model import ContractCode, Problem, RelPath, Rule, Sourc
 from scriptorium.workspace.facts import LinkFacts
 from scriptorium.workspace.mirror import Mirror
 
-CORE = RelPath("core.md")
-
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -32,7 +30,7 @@ class State:
         return self.mirror.source_path(id) is not None
 
     def file_exists(self, path: RelPath) -> bool:
-        if paths.kind(path) in ("core", "topic", "source"):
+        if paths.is_memory(path):
             return path in self.mirror.files
         return self.other_file(path)
 
@@ -97,11 +95,11 @@ def check_update(
     touched = {*edited.topics, *edited.removed}
     if edited.core is not None:
         problems += check_core(edited.core, after)
-        touched.add(CORE)
+        touched.add(paths.CORE)
     elif edited.removed:
         known = {(p.line, p.message) for p in check_core(core[0], before)}
         problems += [p for p in check_core(core[1], after) if (p.line, p.message) not in known]
-        touched.add(CORE)
+        touched.add(paths.CORE)
     return problems + list(_broken_links(before.mirror, after.mirror, touched))
 
 
@@ -112,7 +110,7 @@ def check_topic(path: RelPath, topic: Topic, state: State) -> list[Problem]:
 
 def check_core(text: str, state: State) -> list[Problem]:
     """Every breach of the contract in the core."""
-    return contract.check_core(text, _View(state, CORE))
+    return contract.check_core(text, _View(state, paths.CORE))
 
 
 def _broken_links(before: Mirror, after: Mirror, touched: set[RelPath]) -> Iterator[Problem]:
@@ -133,7 +131,7 @@ def _broken_links(before: Mirror, after: Mirror, touched: set[RelPath]) -> Itera
 
 
 def _broken(path: RelPath, link: LinkFacts, after: Mirror) -> Problem:
-    rule: Rule = "core-dangling-link" if path == CORE else "dangling-block-link"
+    rule: Rule = "core-dangling-link" if path == paths.CORE else "dangling-block-link"
     code: ContractCode = "DANGLING_BLOCK_LINK"
     now = after.block_places(link.target)
     fate = f"moves to {now[0]}" if now else "is removed"

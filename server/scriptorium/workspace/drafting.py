@@ -23,7 +23,8 @@ from scriptorium.format.model import (
     Topic,
 )
 from scriptorium.workspace import scan
-from scriptorium.workspace.facts import digest, extract, topic_facts
+from scriptorium.workspace.digests import digest
+from scriptorium.workspace.facts import extract, topic_facts
 from scriptorium.workspace.lookout import Found
 from scriptorium.workspace.snapshot import Snapshot
 

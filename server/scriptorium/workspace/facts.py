@@ -10,7 +10,6 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 
 from scriptorium.format import claims, markdown, paths, sources
 from scriptorium.format.model import Block, BlockId, EvidenceId, Link, RelPath, SourceId, Topic
@@ -99,11 +98,6 @@ class Stored:
     is_source: bool
     sound: bool
     """Whether the facts tell of no fault in the file's bytes."""
-
-
-def digest(content: bytes) -> str:
-    """SHA-256 of `content`, 64 hex digits."""
-    return sha256(content).hexdigest()
 
 
 def extract(path: RelPath, content: bytes) -> Facts:

@@ -32,7 +32,6 @@ from scriptorium.workspace.forgotten import Forgotten, is_long
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.transaction import Update, UpdateResult, update
 
-CORE = RelPath("core.md")
 _INTRO = "Nothing was forgotten"
 
 
@@ -140,7 +139,7 @@ def forget(workspace: Workspace, plan: Plan, *, mode: git.Mode, now: datetime) -
 
 
 def _plan(snapshot: Snapshot, needle: Traces | None, wanted: Callable[[Passage], bool]) -> Plan:
-    topics = {p: t for p in snapshot.authored() if p != CORE and (t := snapshot.topic(p))}
+    topics = {p: t for p in snapshot.authored() if p != paths.CORE and (t := snapshot.topic(p))}
     every = list(_blocks(topics))
     blocks = [block for block in every if wanted(block)]
     ids = {block.id for block in blocks}
@@ -222,13 +221,13 @@ def _core(
     snapshot: Snapshot, needle: Traces | None
 ) -> tuple[list[Passage], dict[RelPath, str | None]]:
     """The core's lines that hold the text, and the core without them."""
-    if needle is None or CORE not in snapshot.mirror.files:
+    if needle is None or paths.CORE not in snapshot.mirror.files:
         return [], {}
-    lines = snapshot.read(CORE).split("\n")
-    found = [Passage(CORE, n, t) for n, t in enumerate(lines, 1) if needle.stand_in(t)]
+    lines = snapshot.read(paths.CORE).split("\n")
+    found = [Passage(paths.CORE, n, t) for n, t in enumerate(lines, 1) if needle.stand_in(t)]
     gone = {passage.line for passage in found}
     rest = "\n".join(line for n, line in enumerate(lines, 1) if n not in gone)
-    return found, {CORE: rest} if found else {}
+    return found, {paths.CORE: rest} if found else {}
 
 
 def _edited(
@@ -264,7 +263,7 @@ def _check_links(snapshot: Snapshot, ids: set[str], core_lines: set[int]) -> Non
         for link in snapshot.mirror.topic(path).links
         if link.target == block
         and link.origin not in ids
-        and not (path == CORE and link.line in core_lines)
+        and not (path == paths.CORE and link.line in core_lines)
     ]
     if found:
         raise BrokenContract.of(found, intro=_INTRO, step="Edit or forget these first.")

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from scriptorium.errors import PathOutsideWorkspace
 from scriptorium.workspace import disk
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.layout import CORE, Layout
-from scriptorium.workspace.record import Entry, digest
+from scriptorium.workspace.record import Entry
 from scriptorium.workspace.replacement import replace
 from scriptorium.workspace.storage import TEMP_PREFIX, temp_beside
 
@@ -27,7 +28,7 @@ _KEPT_DIRECTORIES = 1
 """Directories this deep (`topics`, `sources`, `timeline`) stay when they are empty."""
 
 
-def is_memory(path: str) -> bool:
+def is_irreplaceable(path: str) -> bool:
     """Whether the file holds what people or sources said, and is not rebuilt from anything else."""
     return path == CORE or path.startswith(("topics/", "sources/"))
 
@@ -56,7 +57,7 @@ def install(
         there = _look(place)
         if there == entry.after:
             return kept
-        if is_memory(entry.path) and there is not None and there != entry.before:
+        if is_irreplaceable(entry.path) and there is not None and there != entry.before:
             torn = rebooted and content is not None and is_torn(place, content)
             kept = kept if torn else _keep_aside(layout, entry.path)
     if content is not None:
@@ -108,7 +109,7 @@ def _look(place: Path) -> str | None:
         if error.errno in (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ELOOP, errno.ENXIO):
             return ""
         raise
-    return None if content is None else digest(content)
+    return digest_of(content)
 
 
 def _is_reachable(layout: Layout, path: str) -> bool:

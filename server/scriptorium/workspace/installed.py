@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from scriptorium.errors import PathOutsideWorkspace
 from scriptorium.workspace import disk, install, record
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.record import (
     Entry,
@@ -25,7 +26,6 @@ from scriptorium.workspace.record import (
     TornJournalError,
     UnknownJournalError,
     decode,
-    digest,
 )
 
 MOST = 16
@@ -158,7 +158,7 @@ def _lost(layout: Layout, entry: Entry, moment: int, states: set[str | None]) ->
         content = disk.current.read(place)
     except (PathOutsideWorkspace, OSError):
         return False  # someone put something else there, or closed it: theirs to keep
-    current = None if content is None else digest(content)
+    current = digest_of(content)
     if current == entry.after or _changed_after(layout, place, moment):
         return False
     torn = entry.content is not None and install.is_torn(place, entry.content)

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from scriptorium.errors import ConcurrentUpdate, InternalError
 from scriptorium.workspace import disk, install, installed
 from scriptorium.workspace.boot import boot_id
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.generation import (
     generation,
     interrupted,
@@ -44,7 +45,6 @@ from scriptorium.workspace.record import (
     TornJournalError,
     UnknownJournalError,
     decode,
-    digest,
     encode,
 )
 from scriptorium.workspace.replacement import replace
@@ -63,7 +63,6 @@ __all__ = [
     "Recovery",
     "append_runtime",
     "commit",
-    "digest",
     "generation",
     "interrupted",
     "locked",
@@ -169,7 +168,7 @@ def _entries(layout: Layout, changes: Sequence[Change]) -> tuple[Entry, ...]:
     for change in changes:
         if change.path in entries or "/".join(change.path.split("/")[:2]) in own:
             raise InternalError(f"{change.path} cannot be part of this update.", path=change.path)
-        after = None if change.content is None else digest(change.content)
+        after = digest_of(change.content)
         entries[change.path] = Entry(change.path, change.before, after, change.content)
     real = [entry for entry in entries.values() if entry.before != entry.after]
     return tuple(sorted(real, key=lambda entry: entry.content is not None))
@@ -179,10 +178,10 @@ def _verify(layout: Layout, entry: Entry) -> install.Signature:
     """The file is as the update found it; its signature, so that a later edit is noticed."""
     place = layout.path(entry.path)
     found = install.signature(place)
-    if not install.is_memory(entry.path):
+    if not install.is_irreplaceable(entry.path):
         return found
     content = disk.current.read(place)
-    if (None if content is None else digest(content)) != entry.before:
+    if digest_of(content) != entry.before:
         raise ConcurrentUpdate(
             f"{entry.path} was changed on disk while the update was being made; nothing changed."
             " Read it again and rebuild the patch.",

@@ -29,11 +29,11 @@ from scriptorium.workspace import (
     view_files,
 )
 from scriptorium.workspace import git as committing
-from scriptorium.workspace.facts import digest
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.forgotten import Forgotten
 from scriptorium.workspace.git_run import Git, GitError
 from scriptorium.workspace.journal import Change
-from scriptorium.workspace.layout import CORE, Layout, read_bytes
+from scriptorium.workspace.layout import Layout, read_bytes
 from scriptorium.workspace.lookout import Found
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.merge_commit import Sides
@@ -222,8 +222,8 @@ def _breach(problems: Sequence[Problem], *, by_merge: bool) -> BrokenContract:
 def _check_markers(git: Git, snapshot: Snapshot, contents: Contents, sides: Sides) -> None:
     """No unresolved conflict lands in memory or is sent. Raises InvalidTopicFormat."""
     there = sides.theirs or merging.empty_tree(git)
-    mine = {CORE, *sides.committed, *merging.differing(git, there, sides.ours)} - contents.keys()
-    texts = {path: snapshot.bytes_now(RelPath(path)) for path in mine} | contents
+    sent = {paths.CORE, *sides.committed, *merging.differing(git, there, sides.ours)}
+    texts = {p: snapshot.bytes_now(RelPath(p)) for p in sent - contents.keys()} | contents
     for path, content in sorted(texts.items()):
         line = merging.marker_line((content or b"").decode("utf-8", "replace"))
         if line is not None and paths.is_authored(RelPath(path)):
@@ -251,4 +251,4 @@ def _ignore_runtime(layout: Layout) -> None:
 
 def _change(layout: Layout, path: str, content: bytes | None) -> Change:
     before = read_bytes(layout, path)
-    return Change(path, None if before is None else digest(before), content)
+    return Change(path, digest_of(before), content)

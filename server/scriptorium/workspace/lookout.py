@@ -19,7 +19,8 @@ from scriptorium.errors import ScriptoriumError
 from scriptorium.format import paths
 from scriptorium.format.model import Problem, RelPath, Rule
 from scriptorium.workspace import scan
-from scriptorium.workspace.facts import Facts, digest, extract
+from scriptorium.workspace.digests import digest, digest_of
+from scriptorium.workspace.facts import Facts, extract
 from scriptorium.workspace.scan import Scan
 from scriptorium.workspace.signatures import (
     UNLISTED,
@@ -29,8 +30,6 @@ from scriptorium.workspace.signatures import (
     settled,
     signature,
 )
-
-CORE = RelPath("core.md")
 
 _CONFLICT_COPY = (
     "this is what a person had written while an update was put in place over it. Take over what the"
@@ -165,16 +164,16 @@ class Lookout:
 
     def _look_at_core(self, authored: Scan) -> list[RelPath]:
         """Adds the core to what was found; the core itself when it is gone."""
-        known = self._authored.get(CORE)
+        known = self._authored.get(paths.CORE)
         try:
-            core = scan.look(self._root, CORE)
+            core = scan.look(self._root, paths.CORE)
         except OSError as error:
-            authored.odd.append((CORE, str(error)))
+            authored.odd.append((paths.CORE, str(error)))
             core = known
         if core is None:
-            return [] if known is None else [CORE]
+            return [] if known is None else [paths.CORE]
         if core != known:
-            authored.changed[CORE] = core
+            authored.changed[paths.CORE] = core
         authored.seen += known is not None
         return []
 
@@ -225,11 +224,11 @@ class Lookout:
     ) -> None:
         for name, content in overlay.items():
             path = RelPath(name)
-            if paths.kind(path) not in ("core", "topic", "source"):
+            if not paths.is_memory(path):
                 continue
             findings.pop(path, None)
             self.know(path, UNSETTLED)
-            if (None if content is None else digest(content)) != known(path):
+            if digest_of(content) != known(path):
                 findings[path] = None if content is None else found(path, content)
 
     def _signatures(self, path: RelPath) -> Signatures:

@@ -10,10 +10,11 @@ null for a file that is not there; a deletion has no content.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from scriptorium.workspace.digests import digest
 
 _MAGIC = b"scriptorium-journal "
 _VERSION = b"1"
@@ -44,11 +45,6 @@ class Record:
     boot: str
     entries: tuple[Entry, ...]
     meta: Mapping[str, str] = field(default_factory=dict)
-
-
-def digest(content: bytes) -> str:
-    """SHA-256 in hex: the digest that `Change.before` and the journal use."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def encode(record: Record) -> bytes:

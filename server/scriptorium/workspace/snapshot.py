@@ -29,12 +29,11 @@ from scriptorium.format.model import (
 )
 from scriptorium.format.tokens import estimate_tokens
 from scriptorium.workspace import listing, scan
-from scriptorium.workspace.facts import SourceFacts, TopicFacts, digest
+from scriptorium.workspace.digests import digest_of
+from scriptorium.workspace.facts import SourceFacts, TopicFacts
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.listing import FileInfo
 from scriptorium.workspace.mirror import Mirror
-
-CORE = RelPath("core.md")
 
 
 class SnapshotMoved(ConcurrentUpdate):
@@ -130,7 +129,7 @@ class Snapshot:
 
     def exists(self, path: RelPath) -> bool:
         """Whether there is such a file of memory or view."""
-        return path in self.mirror.files if _is_memory(path) else self._on_disk(path)
+        return path in self.mirror.files if paths.is_memory(path) else self._on_disk(path)
 
     # --- what it says
 
@@ -142,8 +141,8 @@ class Snapshot:
         """
         content = self.bytes_now(path)
         known = self.mirror.files.get(path)
-        found = None if content is None else digest(content)
-        if self.strict and found != (known.digest if known else None) and _is_memory(path):
+        found = digest_of(content)
+        if self.strict and found != (known.digest if known else None) and paths.is_memory(path):
             raise SnapshotMoved(f"{path} changed while it was read. Read it again.", path=path)
         if content is None:
             raise InvalidArgument(
@@ -274,10 +273,6 @@ class Snapshot:
 
     def _core_tokens(self) -> int:
         try:
-            return estimate_tokens(self.read(CORE))
+            return estimate_tokens(self.read(paths.CORE))
         except (InvalidArgument, InvalidTopicFormat):
             return 0
-
-
-def _is_memory(path: RelPath) -> bool:
-    return paths.kind(path) in ("core", "topic", "source")

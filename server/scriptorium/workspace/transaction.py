@@ -23,21 +23,19 @@ from scriptorium.errors import (
     Json,
     ScriptoriumError,
 )
-from scriptorium.format import markdown, patch
+from scriptorium.format import markdown, patch, paths
 from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Revision, SourceId
-from scriptorium.format.paths import writable
 from scriptorium.workspace import archive, drafting, git, journal, rendering, view_files
 from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.checking import (
-    CORE,
     Edited,
     State,
     check_core,
     check_topic,
     check_update,
 )
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.drafting import Draft
-from scriptorium.workspace.facts import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.validate import validate
@@ -161,7 +159,7 @@ def _drafted(snapshot: Snapshot, update: Update, parsed: patch.Patch | None) -> 
         for path, content in patch.apply(parsed, snapshot.bytes_now).items():
             edits[path] = drafting.text_of(path, content)
     for path, text in (update.edits(snapshot) if update.edits else {}).items():
-        edits[writable(path)] = text
+        edits[paths.writable(path)] = text
     records = archive.records(update.provider, update.sources)
     archives = archive.archived(records, snapshot.bytes_now)
     archives |= update.erased(snapshot) if update.erased else {}
@@ -179,9 +177,11 @@ def _check(
     problems: list[Problem] = list(draft.names.problems)
     edited = Edited(
         topics={
-            p: draft.topics[p] for p in draft.edited if p != CORE and draft.texts[p] is not None
+            p: draft.topics[p]
+            for p in draft.edited
+            if p != paths.CORE and draft.texts[p] is not None
         },
-        core=draft.texts.get(CORE) if CORE in draft.edited else None,
+        core=draft.texts.get(paths.CORE) if paths.CORE in draft.edited else None,
         removed=frozenset(p for p in draft.edited if draft.texts[p] is None),
     )
     problems += check_update(
@@ -204,7 +204,7 @@ def _faults(snapshot: Snapshot, draft: Draft) -> set[_Fault]:
         for path, text in texts.items()
         for problem in (
             check_core(text, state)
-            if path == CORE
+            if path == paths.CORE
             else check_topic(path, markdown.parse_topic(text), state)
         )
     }
@@ -213,10 +213,10 @@ def _faults(snapshot: Snapshot, draft: Draft) -> set[_Fault]:
 def _core(snapshot: Snapshot, draft: Draft) -> tuple[str, str]:
     """The core as it is and as it will be."""
     try:
-        text = drafting.text_of(CORE, snapshot.bytes_now(CORE)) or ""
+        text = drafting.text_of(paths.CORE, snapshot.bytes_now(paths.CORE)) or ""
     except ScriptoriumError:
         text = ""  # a core that a person has to mend is no fault of an update elsewhere
-    return text, draft.texts.get(CORE, text) or ""
+    return text, draft.texts.get(paths.CORE, text) or ""
 
 
 def _install(
@@ -237,7 +237,7 @@ def _install(
     journal.commit(workspace.layout, changes, meta={"time": now.isoformat()})
     with workspace.tracking() as tracker:
         tracker.installed(findings, views.digests, planned=snapshot.sequence, blocked=views.blocked)
-    changed = [c.path for c in (*memory, *views.changes) if c.before != _digest(c.content)]
+    changed = [c.path for c in (*memory, *views.changes) if c.before != digest_of(c.content)]
     return sorted(RelPath(path) for path in changed)
 
 
@@ -249,11 +249,7 @@ def _runtime_changes(snapshot: Snapshot, files: Mapping[str, bytes | None]) -> l
 
 
 def _change(path: str, before: bytes | None, content: bytes | None) -> Change:
-    return Change(path, _digest(before), content)
-
-
-def _digest(content: bytes | None) -> str | None:
-    return None if content is None else digest(content)
+    return Change(path, digest_of(before), content)
 
 
 def _committed(

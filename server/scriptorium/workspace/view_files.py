@@ -16,7 +16,7 @@ from scriptorium.format.model import RelPath
 from scriptorium.format.views import RECENT_PATH, RELATIONS_PATH
 from scriptorium.workspace import rendering, scan
 from scriptorium.workspace.catalog_file import EVERYTHING
-from scriptorium.workspace.facts import digest
+from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.mirror import EMPTY, Mirror
 from scriptorium.workspace.relating import Relations
@@ -75,7 +75,7 @@ def plan(root: Path, after: Mirror, known: Known, keys: set[str]) -> Plan:
     """
     wanted = keys - {EVERYTHING}
     likely = {rendering.path_of(key) for key in wanted}
-    found = {path: _digest(_read(root, path)) for path in _moved(root, known, likely)}
+    found = {path: digest_of(_read(root, path)) for path in _moved(root, known, likely)}
     for path, now in found.items():
         key = rendering.key_of(path)
         if key is not None and now != known.digests.get(path):
@@ -89,12 +89,12 @@ def plan(root: Path, after: Mirror, known: Known, keys: set[str]) -> Plan:
         path = rendering.path_of(key)
         content = _content(after, key, known.relations)
         before = found[path] if path in found else known.digests.get(path)
-        if _digest(content) == before:
+        if digest_of(content) == before:
             digests[path] = before
         elif scan.obstacle(root, path):
             blocked.add(key)
         else:
-            digests[path] = _digest(content)
+            digests[path] = digest_of(content)
             changes.append(Change(path, before, content))
     return Plan(tuple(changes), frozenset(blocked), digests)
 
@@ -155,7 +155,3 @@ def _read(root: Path, path: RelPath) -> bytes | None:
     except OSError:
         return None
     return None if content is None else content[0]
-
-
-def _digest(content: bytes | None) -> str | None:
-    return None if content is None else digest(content)
