@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scriptorium.errors import PathOutsideWorkspace
-from scriptorium.workspace import layout
+from scriptorium.workspace import disk, layout
 from scriptorium.workspace.layout import Layout
 
 
@@ -99,6 +99,14 @@ def test_only_a_missing_file_reads_as_none(tmp_path: Path) -> None:
     for rel in ("topics", "topics/pipe.md"):
         with pytest.raises(IsADirectoryError):
             layout.read_bytes(made, rel)
+
+
+def test_reading_what_is_no_file_leaves_nothing_open(tmp_path: Path) -> None:
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(IsADirectoryError):
+            disk.current.read(tmp_path)
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_a_directory_is_a_workspace_once_it_holds_memory(tmp_path: Path) -> None:

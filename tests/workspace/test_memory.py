@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -244,6 +245,54 @@ def test_where_nothing_can_be_finished_the_journal_is_read_instead(
     finished = workspace.snapshot()
     assert finished.revision == snapshot.revision
     assert finished.problems == ()
+
+
+@pytest.mark.parametrize("kind", ["folder", "newer version", "forbidden"])
+def test_a_pending_journal_that_cannot_be_read_is_told_and_not_waited_for(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    journal_file = workspace.layout.journal
+    if kind == "folder":
+        journal_file.mkdir()
+    else:
+        journal_file.write_bytes(b"scriptorium-journal 9 abc\nwhatever")
+    if kind == "forbidden":
+        monkeypatch.setattr(disk, "current", Forbidding(journal_file))
+    with pytest.raises(WorkspaceUnreadable) as told:
+        workspace.snapshot()
+    with pytest.raises(WorkspaceUnreadable):
+        workspace.reading(lambda snapshot: snapshot.revision)
+    expected = "newer version" if kind == "newer version" else ".scriptorium/journal"
+    assert expected in told.value.message
+    assert told.value.strerror in told.value.message
+
+
+class Forbidding(disk.Disk):
+    """The file may not be read, whoever asks."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def read(self, path: Path) -> bytes | None:
+        if path == self._file:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return super().read(path)
+
+
+def test_a_torn_journal_that_cannot_be_removed_is_no_update_and_not_waited_for(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revision = workspace.snapshot().revision
+    workspace.layout.journal.write_bytes(b"scriptorium-journal 1 abc\n{")
+    tries = []
+
+    def refused(_: object) -> None:
+        tries.append(1)
+        raise InternalError("the disk is read-only")
+
+    monkeypatch.setattr(journal, "recover", refused)
+    assert workspace.snapshot().revision == revision
+    assert len(tries) == 1
 
 
 def _full_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,10 +89,13 @@ class Disk:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        with os.fdopen(fd, "rb") as file:
+        try:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise IsADirectoryError(errno.EISDIR, "not a regular file")
-            return file.read()
+                raise IsADirectoryError(errno.EISDIR, "not a regular file", str(path))
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(fd)
 
     def stat(self, path: Path) -> os.stat_result | None:
         """What `lstat` says; None when there is nothing at the path."""

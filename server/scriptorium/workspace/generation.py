@@ -5,6 +5,7 @@ Takes no lock and changes nothing.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,6 +17,10 @@ from scriptorium.workspace.record import TornJournalError, UnknownJournalError, 
 from scriptorium.workspace.storage import advice
 
 type Generation = tuple[int, int]
+
+
+class JournalUnreadable(OSError):
+    """An update was cut short, and what it says cannot be read; `strerror` is the whole reason."""
 
 
 def pending(layout: Layout) -> bool:
@@ -47,15 +52,30 @@ def generation(layout: Layout) -> Generation:
 
 
 def pending_contents(layout: Layout) -> dict[str, bytes | None]:
-    """What the pending update makes of its files (None: deleted); empty when there is none.
+    """What the pending update makes of its files (None: deleted); empty for one never committed.
 
-    For readers where nothing can be installed, as on a read-only file system. Raises OSError.
+    For readers where nothing can be installed, as on a read-only file system. Raises
+    JournalUnreadable.
     """
     try:
         record = decode(disk.current.read(layout.journal) or b"")
-    except (TornJournalError, UnknownJournalError):
+    except TornJournalError:
         return {}
+    except UnknownJournalError as error:
+        raise JournalUnreadable(errno.EINVAL, newer_version(error)) from error
+    except OSError as error:
+        where = layout.runtime_path(layout.journal.name)
+        reason = f"an update was cut short, and {where} cannot be read: {advice(error)}"
+        raise JournalUnreadable(error.errno, reason) from error
     return {entry.path: entry.content for entry in record.entries}
+
+
+def newer_version(error: UnknownJournalError) -> str:
+    """Why the pending update cannot be finished, as a sentence."""
+    return (
+        f"An unfinished update was written by a newer version (journal format {error})."
+        " Update the plugin and start again."
+    )
 
 
 @contextmanager

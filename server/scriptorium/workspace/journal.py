@@ -32,8 +32,10 @@ from scriptorium.workspace import disk, install, installed
 from scriptorium.workspace.boot import boot_id
 from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.generation import (
+    JournalUnreadable,
     generation,
     interrupted,
+    newer_version,
     pending,
     pending_contents,
 )
@@ -60,6 +62,7 @@ from scriptorium.workspace.storage import (
 __all__ = [
     "TEMP_PREFIX",
     "Change",
+    "JournalUnreadable",
     "Recovery",
     "append_runtime",
     "commit",
@@ -236,7 +239,4 @@ def _pending_record(layout: Layout) -> Record | None:
         disk.current.unlink(layout.journal)
         return None
     except UnknownJournalError as error:
-        raise InternalError(
-            f"An unfinished update was written by a newer version (journal format {error})."
-            " Update the plugin and start again."
-        ) from error
+        raise InternalError(newer_version(error)) from error

@@ -54,7 +54,13 @@ class WorkspaceUnreadable(InternalError, OSError):
     """
 
     def __init__(self, error: OSError) -> None:
-        reason = _GONE if isinstance(error, FileNotFoundError) else advice(error)
+        match error:
+            case FileNotFoundError():
+                reason = _GONE
+            case journal.JournalUnreadable():
+                reason = str(error.strerror)
+            case _:
+                reason = advice(error)
         super().__init__(f"The workspace cannot be read: {reason}")
         self.errno = error.errno
         self.strerror = reason
@@ -171,15 +177,17 @@ class Workspace:
             overlay = self._settled(deadline)
             with self._mutex:
                 before = journal.generation(self.layout)
-                self.tracker.sync(overlay)
+                self.tracker.sync(overlay or {})
                 calm = journal.generation(self.layout) == before
-                if (calm and journal.pending(self.layout) == bool(overlay)) or (
-                    time.monotonic() > deadline
-                ):
+                seen = journal.pending(self.layout) is (overlay is not None)
+                if (calm and seen) or time.monotonic() > deadline:
                     return self._taken(strict=strict, overlay=overlay)
 
-    def _settled(self, deadline: float) -> Mapping[str, bytes | None]:
-        """No update is being installed; of one that cannot be, the content to read instead."""
+    def _settled(self, deadline: float) -> Mapping[str, bytes | None] | None:
+        """No update is being installed; of one that cannot be, the content to read instead.
+
+        Raises JournalUnreadable.
+        """
         while journal.pending(self.layout) and time.monotonic() < deadline:
             try:
                 # A writer that is at work holds the lock; one that died does not.
@@ -188,8 +196,8 @@ class Workspace:
             except ConcurrentUpdate:
                 time.sleep(_PAUSE)
             except InternalError:
-                return _pending(self.layout)
-        return {}
+                return journal.pending_contents(self.layout)
+        return None
 
     def _taken(
         self, *, strict: bool, overlay: Mapping[str, bytes | None] | None = None
@@ -242,13 +250,6 @@ def _made(layout: Layout, *, ignore: bool) -> Layout:
         if (layout.root / "topics").is_dir():
             return layout
         raise
-
-
-def _pending(layout: Layout) -> Mapping[str, bytes | None]:
-    try:
-        return journal.pending_contents(layout)
-    except OSError:
-        return {}
 
 
 def _unfinished() -> tuple[Problem, ...]:

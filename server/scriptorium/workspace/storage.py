@@ -21,6 +21,7 @@ _ADVICE = {
     errno.EROFS: "the file system is read-only. Mount it writable, or use another workspace",
     errno.EACCES: "permission denied. Make the workspace writable for this user",
     errno.EPERM: "operation not permitted. Make the workspace writable for this user",
+    errno.EISDIR: "something else is where a file belongs. Move it away and try again",
     errno.EIO: "the disk reported an error. Check it, and back the workspace up",
     errno.EMFILE: "too many files are open in this process. Restart the session",
 }
