@@ -20,7 +20,7 @@ from pathlib import Path
 from scriptorium.format import ids, paths, sources
 from scriptorium.format.model import BlockId, RelPath, SourceId, SourceRecord
 from scriptorium.workspace import layout, transaction
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 BLOCKS_A_TOPIC = 20
 BLOCKS_A_SOURCE = 3

@@ -177,7 +177,7 @@ class Archive:
 
     def messages(self) -> Counter[str]:
         """The archived messages' texts, the parts of a large one put together."""
-        from scriptorium.workspace.memory import Workspace  # noqa: PLC0415
+        from scriptorium.workspace.workspace import Workspace  # noqa: PLC0415
 
         snapshot = Workspace.open(self.root).snapshot()
         files = [f.path for f in snapshot.files() if f.kind == "source"]

@@ -66,7 +66,7 @@ def measure(root: Path) -> Measured:
     """The figures of this process, which has not searched yet."""
     begin = time.perf_counter()
     from scriptorium.search.index import Index  # noqa: PLC0415 - a part of what is measured
-    from scriptorium.workspace.memory import Workspace  # noqa: PLC0415
+    from scriptorium.workspace.workspace import Workspace  # noqa: PLC0415
 
     workspace = Workspace.open(root)
     index = Index(workspace)
@@ -121,7 +121,7 @@ def _megabytes() -> int:
 def prepared(root: Path, units: int) -> None:
     """A workspace of about so many units, with the cache of an earlier search."""
     from scriptorium.search.index import Index  # noqa: PLC0415
-    from scriptorium.workspace.memory import Workspace  # noqa: PLC0415
+    from scriptorium.workspace.workspace import Workspace  # noqa: PLC0415
 
     generate(root, round(units / UNITS_A_BLOCK), views=False)
     index = Index(Workspace.open(root))

@@ -31,10 +31,11 @@ from generate import generate
 
 from scriptorium.format.model import RelPath
 from scriptorium.interface import calling
-from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.call import Call
+from scriptorium.interface.memory import Memory
 from scriptorium.workspace.layers import LayerSpec, open_layers
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import validate
+from scriptorium.workspace.workspace import Workspace
 
 NOW = datetime(2026, 8, 9, 12, tzinfo=UTC)
 UPDATES, READS, GREPS, STATUSES = 40, 100, 10, 10

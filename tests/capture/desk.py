@@ -12,7 +12,8 @@ from typing import Any
 
 from scriptorium.capture import ingest
 from scriptorium.capture.options import IngestOptions, IngestReport, Surroundings
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
+from scriptorium.workspace.workspace import Workspace
 
 HERE = Path(__file__).parent
 TRANSCRIPTS = HERE.parent / "fixtures" / "transcripts"

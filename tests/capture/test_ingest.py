@@ -43,7 +43,7 @@ options = IngestOptions(root, transcript=transcript, last_message="a")
 report = ingest.run(options, Surroundings({{}}, lambda: datetime.now(UTC), lambda s: None))
 assert report.outcome == "waiting" and report.added == 2, report
 heavy = "numpy mcp httpx filelock sqlite3 subprocess rank_bm25 yaml"
-heavy += " scriptorium.search scriptorium.workspace.memory"
+heavy += " scriptorium.search scriptorium.workspace.workspace"
 print([name for name in heavy.split() if name in sys.modules])
 """
     done = subprocess.run(

@@ -15,10 +15,11 @@ import pytest
 
 from scriptorium.errors import Json
 from scriptorium.interface import calling
+from scriptorium.interface.call import Call
 from scriptorium.interface.envelope import Answer
-from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.memory import Memory
 from scriptorium.workspace.layers import LayerSpec, open_layers
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 NOW = datetime(2026, 8, 9, 12, 0, tzinfo=UTC)
 MOVE: dict[str, Json] = {

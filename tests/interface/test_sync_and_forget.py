@@ -21,7 +21,7 @@ from scriptorium.search import arrays, compact, context
 from scriptorium.search.arrays import Stored
 from scriptorium.search.follower import Follower
 from scriptorium.workspace import journal
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .conftest import MOVE, Layered, Remembered, creation, topic
 

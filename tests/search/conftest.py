@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .workspaces import opened
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .workspaces import block, write_thread, write_topic
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scriptorium.search import collection, compact, follower
 from scriptorium.search.collection import Collection
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .workspaces import block, opened, write_thread, write_topic
 

@@ -13,7 +13,7 @@ from scriptorium.format import sources
 from scriptorium.search import arrays
 from scriptorium.search.index import Index
 from scriptorium.workspace import journal
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .workspaces import Fact, block, opened, write_thread, write_topic
 

@@ -13,7 +13,7 @@ from scriptorium.errors import EmbeddingUnavailable
 from scriptorium.search import embedding, vectors
 from scriptorium.search.hybrid import Ranks, fused
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .endpoints import Server, serving
 from .workspaces import Fact, block, opened, write_thread, write_topic

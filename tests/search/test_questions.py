@@ -13,7 +13,7 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .questions import FACTS, QUESTIONS, noise
 from .workspaces import block, write_topic

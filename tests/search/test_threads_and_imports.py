@@ -10,7 +10,7 @@ import pytest
 
 from scriptorium.search import follower
 from scriptorium.search.index import Index
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 from .workspaces import block, write_topic
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scriptorium.format import ids, paths, sources
 from scriptorium.format.model import RelPath, SourceId, SourceRecord
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

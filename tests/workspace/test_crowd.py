@@ -20,8 +20,9 @@ from scriptorium.errors import ConcurrentUpdate
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import disk, journal
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.validate import validate
+from scriptorium.workspace.workspace import Workspace
 
 WRITERS = 8
 UPDATES = 50 if os.environ.get("SCRIPTORIUM_FULL") == "1" else 20

@@ -14,8 +14,8 @@ from tests.workspace import updates
 from scriptorium.errors import BrokenContract, InvalidArgument, InvalidTopicFormat
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import scan
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update, validate
+from scriptorium.workspace.workspace import Workspace
 
 HOME = "topics/home.md"
 PLAN = "topics/plan.md"

@@ -179,7 +179,7 @@ def test_a_pending_update_must_be_recovered_before_the_next(place: Layout) -> No
 @pytest.mark.parametrize("cut", [0, 10, 90, -1])
 def test_a_torn_journal_is_discarded(place: Layout, cut: int) -> None:
     whole = record.encode(
-        record.Record("boot", (record.Entry("core.md", None, digest(b"x"), b"x"),))
+        record.Record("boot", (record.JournalEntry("core.md", None, digest(b"x"), b"x"),))
     )
     place.journal.write_bytes(whole[:cut])
     core = text_of(place, "core.md")
@@ -198,7 +198,7 @@ def test_a_journal_of_a_newer_version_is_kept_and_named(place: Layout) -> None:
 
 def test_litter_of_a_killed_writer_is_removed(place: Layout) -> None:
     write(place, {"topics/a.md": "x"})
-    entry = record.Entry("topics/a.md", digest(b"x"), digest(b"y"), b"y")
+    entry = record.JournalEntry("topics/a.md", digest(b"x"), digest(b"y"), b"y")
     place.journal.write_bytes(record.encode(record.Record(boot_id(), (entry,))))
     for directory in (place.staging, place.root / "topics"):
         (directory / f"{journal.TEMP_PREFIX}1-abc").write_bytes(b"half")
@@ -213,7 +213,8 @@ def test_a_folder_or_a_link_where_a_committed_file_belongs_is_moved_aside(
 ) -> None:
     (tmp_path / "outside").mkdir()
     entries = tuple(
-        record.Entry(path, None, digest(b"x"), b"x") for path in ("topics/a/b.md", "topics/c.md")
+        record.JournalEntry(path, None, digest(b"x"), b"x")
+        for path in ("topics/a/b.md", "topics/c.md")
     )
     place.journal.write_bytes(record.encode(record.Record(boot_id(), entries)))
     (place.root / "topics" / "a").symlink_to(tmp_path / "outside")
@@ -233,7 +234,7 @@ def test_a_committed_deletion_leaves_a_folder_or_a_link_that_came_in_its_place(
     (place.root / "topics" / "a").symlink_to(tmp_path / "outside")
     (place.root / "topics" / "c.md").mkdir()
     entries = tuple(
-        record.Entry(path, digest(b"old"), None, None)
+        record.JournalEntry(path, digest(b"old"), None, None)
         for path in ("topics/a/b.md", "topics/c.md", "topics/d/gone.md")
     )
     place.journal.write_bytes(record.encode(record.Record(boot_id(), entries)))
@@ -245,7 +246,7 @@ def test_a_committed_deletion_leaves_a_folder_or_a_link_that_came_in_its_place(
 
 def test_a_file_edited_after_the_crash_that_was_to_be_deleted_is_kept_aside(place: Layout) -> None:
     write(place, {"topics/a.md": "old"})
-    entry = record.Entry("topics/a.md", digest(b"old"), None, None)
+    entry = record.JournalEntry("topics/a.md", digest(b"old"), None, None)
     place.journal.write_bytes(record.encode(record.Record(boot_id(), (entry,))))
     (place.root / "topics" / "a.md").write_text("by hand", encoding="utf-8")
     with journal.locked(place):
@@ -295,9 +296,9 @@ def test_a_runtime_file_is_written_though_a_recovery_takes_its_temporary(
 
 def test_a_record_is_read_back_as_it_was_written() -> None:
     entries = (
-        record.Entry("topics/名.md", None, digest(b"a\nb"), b"a\nb"),
-        record.Entry("core.md", digest(b""), None, None),
-        record.Entry("x", None, digest(b""), b""),
+        record.JournalEntry("topics/名.md", None, digest(b"a\nb"), b"a\nb"),
+        record.JournalEntry("core.md", digest(b""), None, None),
+        record.JournalEntry("x", None, digest(b""), b""),
     )
     written = record.Record("boot", entries, {"message": "ünï"})
     assert record.decode(record.encode(written)) == written

@@ -19,13 +19,9 @@ from scriptorium.workspace import disk, journal
 from scriptorium.workspace.catalog import Catalog, FileRow
 from scriptorium.workspace.digests import digest
 from scriptorium.workspace.journal import Change
-from scriptorium.workspace.memory import (
-    Snapshot,
-    SnapshotMoved,
-    Workspace,
-    WorkspaceUnreadable,
-)
+from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
 from scriptorium.workspace.transaction import rebuild_views, validate
+from scriptorium.workspace.workspace import Workspace, WorkspaceUnreadable
 
 HOME = RelPath("topics/home.md")
 OFFICE = RelPath("topics/work/office.md")

@@ -25,9 +25,9 @@ from scriptorium.format import sources
 from scriptorium.format.model import RelPath, SourceId
 from scriptorium.workspace import disk, remote, sync
 from scriptorium.workspace.git_run import Git
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.sync import SyncResult
 from scriptorium.workspace.transaction import SourceInput, Update, update, validate
+from scriptorium.workspace.workspace import Workspace
 
 from .updates import NOW, fact, open_workspace, send, text_of
 
@@ -716,7 +716,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from scriptorium.workspace import disk, git_run, sync
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 left = int(sys.argv[2])
 

@@ -26,8 +26,9 @@ from scriptorium.errors import (
 )
 from scriptorium.format.model import RelPath, Revision, SourceId
 from scriptorium.workspace import journal
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update, validate
+from scriptorium.workspace.workspace import Workspace
 
 HOME = "topics/home.md"
 OFFICE = "topics/work/office.md"
@@ -247,7 +248,7 @@ def test_a_held_lock_is_a_concurrent_update(
     request = asked(linked, {HOME: read(linked, HOME) + updates.fact("b", "Late.")})
     impatient = functools.partial(journal.locked, timeout=0.05)
     with journal.locked(linked.layout):
-        monkeypatch.setattr("scriptorium.workspace.memory.journal.locked", impatient)
+        monkeypatch.setattr("scriptorium.workspace.workspace.journal.locked", impatient)
         error = refused(linked, request)
     assert isinstance(error, ConcurrentUpdate)
 

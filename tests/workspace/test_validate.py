@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.workspace import updates
 
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import rebuild_views, validate
+from scriptorium.workspace.workspace import Workspace
 
 HOME, OFFICE = "topics/home.md", "topics/office.md"
 

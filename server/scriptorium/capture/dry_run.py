@@ -15,7 +15,7 @@ from scriptorium.capture.options import IngestOptions, IngestReport, Preview, Su
 from scriptorium.capture.pool import Pool
 from scriptorium.capture.request import Known
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 
 def report(

@@ -30,7 +30,7 @@ from scriptorium.errors import ScriptoriumError
 from scriptorium.workspace.layout import Layout, create
 
 if TYPE_CHECKING:
-    from scriptorium.workspace.memory import Workspace
+    from scriptorium.workspace.workspace import Workspace
 
 MARK = "SCRIPTORIUM_CHILD"
 """Set in the environment of the writer's child (`child.MARK`)."""

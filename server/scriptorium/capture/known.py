@@ -11,7 +11,8 @@ from scriptorium.capture.request import Known, RelatedBlock
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format.model import RelPath
 from scriptorium.format.paths import CORE
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
+from scriptorium.workspace.workspace import Workspace
 
 QUERIES = 40
 QUERY_LENGTH = 600

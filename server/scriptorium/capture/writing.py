@@ -18,7 +18,7 @@ from scriptorium.capture.options import Agent, IngestOptions, IngestReport, Surr
 from scriptorium.capture.pool import Pool, Waiting
 from scriptorium.format import ids
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 type Wanted = Callable[[Pool], bool]
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 
 from scriptorium.errors import InternalError, InvalidArgument, ScriptoriumError
 from scriptorium.interface import arguments
+from scriptorium.interface.call import Call, Reading
 from scriptorium.interface.envelope import Answer, failure
-from scriptorium.interface.memory import Call, Reading
 from scriptorium.interface.tools import TOOLS, Tool
 
 
@@ -37,7 +37,7 @@ def _run(tool: Tool, checked: Mapping[str, object], made: Call) -> Answer:
     if tool.writes:
         return tool.run(made, **checked)
     return made.memory.reading(
-        lambda view: tool.run(Reading(made.memory, made.provider, made.now, view), **checked)
+        lambda there: tool.run(Reading(made.memory, made.provider, made.now, there), **checked)
     )
 
 

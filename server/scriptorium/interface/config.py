@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from scriptorium.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from scriptorium.interface.settings_file import Entry
+    from scriptorium.interface.settings_file import Setting
 
 type GitMode = Literal["auto", "on", "off"]
 type Agent = Literal["claude", "codex"]
@@ -118,7 +118,7 @@ class _Reader:
 
     mistakes: list[Mistake]
 
-    def settings(self, entries: Sequence[Entry]) -> Settings:
+    def settings(self, entries: Sequence[Setting]) -> Settings:
         settings = Settings()
         for entry in entries:
             match entry.name:
@@ -134,7 +134,7 @@ class _Reader:
                     self._unknown(entry, "workspaces, git_commit, embedding, ingest")
         return settings
 
-    def _workspaces(self, entry: Entry) -> tuple[str, ...]:
+    def _workspaces(self, entry: Setting) -> tuple[str, ...]:
         if entry.text is not None and entry.text.strip():
             return self._servable(entry, (entry.text,))
         found = []
@@ -152,7 +152,7 @@ class _Reader:
             self._wrong(entry, "a mapping of NAME: PATH", "the default workspace is used")
         return self._servable(entry, tuple(found))
 
-    def _servable(self, entry: Entry, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _servable(self, entry: Setting, found: tuple[str, ...]) -> tuple[str, ...]:
         """The workspaces; none where they cannot be served together."""
         from scriptorium.workspace import layers
 
@@ -164,7 +164,7 @@ class _Reader:
             return ()
         return found
 
-    def _git(self, entry: Entry) -> GitMode:
+    def _git(self, entry: Setting) -> GitMode:
         """YAML reads a bare `off` or `no` as false, `on` or `yes` as true: both are meant here."""
         word = (entry.text or "").lower()
         modes: dict[str, GitMode] = {"auto": "auto"}
@@ -174,7 +174,7 @@ class _Reader:
             self._wrong(entry, "auto, on or off", "auto holds")
         return modes.get(word, "auto")
 
-    def _embedding(self, entry: Entry) -> EmbeddingSettings:
+    def _embedding(self, entry: Setting) -> EmbeddingSettings:
         settings = EmbeddingSettings()
         for item in self._fields(entry):
             match item.name:
@@ -191,7 +191,7 @@ class _Reader:
                     self._unknown(item, "url, model, api_key_env")
         return settings
 
-    def _ingest(self, entry: Entry) -> IngestSettings:
+    def _ingest(self, entry: Setting) -> IngestSettings:
         settings = IngestSettings()
         for item in self._fields(entry):
             match item.name:
@@ -216,32 +216,32 @@ class _Reader:
                     self._unknown(item, ", ".join(f.name for f in fields(settings)))
         return settings
 
-    def _fields(self, entry: Entry) -> Sequence[Entry]:
+    def _fields(self, entry: Setting) -> Sequence[Setting]:
         if entry.fields is None and not (entry.text is None and entry.items is None):
             self._wrong(entry, "a mapping", "defaults hold")
         return entry.fields or ()
 
-    def _text(self, entry: Entry) -> str | None:
+    def _text(self, entry: Setting) -> str | None:
         if entry.text is None or not entry.text.strip():
             self._wrong(entry, "a text", "it is ignored")
             return None
         return entry.text
 
-    def _url(self, entry: Entry) -> str | None:
+    def _url(self, entry: Setting) -> str | None:
         text = self._text(entry)
         if text is not None and not text.startswith(("http://", "https://")):
             self._wrong(entry, "an http:// or https:// address", "it is ignored")
             return None
         return text
 
-    def _flag(self, entry: Entry) -> bool:
+    def _flag(self, entry: Setting) -> bool:
         """False for anything that is not clearly yes: capture stays off when in doubt."""
         word = (entry.text or "").lower()
         if word not in ("true", "yes", "on", "false", "no", "off"):
             self._wrong(entry, "true or false", "false holds")
         return word in ("true", "yes", "on")
 
-    def _amount(self, entry: Entry, default: float) -> float:
+    def _amount(self, entry: Setting, default: float) -> float:
         try:
             amount = float(entry.text or "")
         except ValueError:
@@ -251,7 +251,7 @@ class _Reader:
             return default
         return amount
 
-    def _agent(self, entry: Entry) -> Agent | None:
+    def _agent(self, entry: Setting) -> Agent | None:
         if entry.text == "claude":
             return "claude"
         if entry.text == "codex":
@@ -259,12 +259,12 @@ class _Reader:
         self._wrong(entry, "claude or codex", "the client whose transcript it is writes")
         return None
 
-    def _unknown(self, entry: Entry, known: str) -> None:
+    def _unknown(self, entry: Setting, known: str) -> None:
         self.mistakes.append(
             Mistake(entry.line, f"unknown setting {entry.name[:80]!r}; known are {known}")
         )
 
-    def _wrong(self, entry: Entry, expected: str, instead: str) -> None:
+    def _wrong(self, entry: Setting, expected: str, instead: str) -> None:
         empty = entry.items is None and entry.fields is None
         found = "nothing" if empty else "a nested value"
         found = found if entry.text is None else repr(entry.text[:80])

@@ -14,18 +14,19 @@ from pathlib import Path
 
 from scriptorium.errors import ConcurrentUpdate, EmbeddingUnavailable, InternalError
 from scriptorium.interface import status
+from scriptorium.interface.call import Call
 from scriptorium.interface.config import Settings
 from scriptorium.interface.envelope import mapping
 from scriptorium.interface.finding import Finding, broken, note, ok, warning
-from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.memory import Memory
 from scriptorium.interface.opening import MISSING
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.search import embedding as endpoints
 from scriptorium.search.embedding import Endpoint
 from scriptorium.workspace import journal, lock
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.validate import validate
+from scriptorium.workspace.workspace import Workspace
 
 _CHECKED = 20_000
 """Blocks up to which the whole contract is checked: some five seconds."""

@@ -18,7 +18,7 @@ from scriptorium.workspace import erasure, forgotten
 from scriptorium.workspace import forget as forgetting
 from scriptorium.workspace.forget import Passage, Plan, UnknownBlock
 from scriptorium.workspace.forgotten import Forgotten
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 _SHOWN = 50
 """Passages that are shown of each kind; the rest is counted."""
@@ -56,7 +56,7 @@ def chosen(memory: Memory, arguments: Arguments, err: Terminal) -> Doomed:
     names = memory.layers.names or (memory.layers.default,)
     if arguments.match is None:
         block = arguments.block_id.removeprefix("^")
-        held = memory.view().layers.items()
+        held = memory.snapshots().layers.items()
         holding = [name for name, snapshot in held if snapshot.locate_block(block)]
         names = tuple(holding or filter(lambda name: _unfinished(memory, name), names)) or names[:1]
     each = [_doomed(memory, name, arguments) for name in names]

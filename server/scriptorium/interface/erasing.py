@@ -10,7 +10,7 @@ from datetime import datetime
 from scriptorium.capture import forgetting as waiting
 from scriptorium.search import purging
 from scriptorium.workspace import erasure, forgotten
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 
 def finish(workspace: Workspace, now: datetime) -> bool:

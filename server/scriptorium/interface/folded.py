@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 from scriptorium.errors import ScriptoriumError
 from scriptorium.format.model import RelPath
-from scriptorium.workspace.memory import Snapshot, SnapshotMoved
+from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
 
 MOST = 24_000_000
 """Characters: about a memory of 50,000 blocks. Of a larger one, what was used last."""

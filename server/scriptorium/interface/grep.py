@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from scriptorium.errors import InvalidArgument, Json
 from scriptorium.format.model import RelPath
 from scriptorium.interface import envelope, regex
+from scriptorium.interface.call import Reading
 from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.folded import FoldedTexts, text_of
-from scriptorium.interface.memory import VIEWS, Reading, files_under
-from scriptorium.workspace.memory import Snapshot
+from scriptorium.interface.memory import VIEWS, files_under
+from scriptorium.workspace.snapshot import Snapshot
 
 _LINE = 1000
 """Bytes of a line that an answer shows."""
@@ -60,7 +61,7 @@ def grep(
         data["hint"] = _LINE_BY_LINE
     if any(file.is_source for file, _ in found[: len(matches)]):
         data["note"] = envelope.DATA_NOT_INSTRUCTIONS
-    return success(data, call.view.revision)
+    return success(data, call.snapshots.revision)
 
 
 def _spans_lines(query: str, literal: bool) -> bool:

@@ -72,7 +72,7 @@ class Serving:
     ) -> Answer:
         """The tool's answer; whatever a call needs is loaded with the first one."""
         from scriptorium.interface import calling  # noqa: PLC0415
-        from scriptorium.interface.memory import Call  # noqa: PLC0415
+        from scriptorium.interface.call import Call  # noqa: PLC0415
 
         def context() -> Call:
             return Call(self.memory(project), provider, self.clock())

@@ -11,10 +11,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from scriptorium.errors import InternalError, InvalidArgument, Json, ScriptoriumError
+from scriptorium.errors import InvalidArgument, Json, ScriptoriumError
 from scriptorium.format import paths
 from scriptorium.format.model import RelPath
 from scriptorium.interface.config import GitMode
@@ -23,7 +22,9 @@ from scriptorium.search import scope
 from scriptorium.workspace import journal
 from scriptorium.workspace import layers as layering
 from scriptorium.workspace.layers import Layers
-from scriptorium.workspace.memory import FileInfo, Snapshot, Workspace
+from scriptorium.workspace.listing import FileInfo
+from scriptorium.workspace.snapshot import Snapshot
+from scriptorium.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from scriptorium.search.embedding import Endpoint
@@ -48,7 +49,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Snapshots:
     """Every readable layer as it stands at one moment."""
 
     layers: Mapping[str, Snapshot]
@@ -77,19 +78,19 @@ class Memory:
     def workspace(self, layer: str) -> Workspace:
         return self.layers.get(layer)
 
-    def view(self) -> View:
+    def snapshots(self) -> Snapshots:
         """A consistent snapshot of each layer that can be read."""
-        snapshots: dict[str, Snapshot] = {}
+        found: dict[str, Snapshot] = {}
         failures = dict(self.layers.failures)
         for name, workspace in self.layers.opened.items():
             try:
-                snapshots[name] = workspace.snapshot()
+                found[name] = workspace.snapshot()
             except OSError as error:
                 failures[name] = _unreadable(error)
-        return View(snapshots, failures, self._revision(snapshots))
+        return Snapshots(found, failures, self._revision(found))
 
-    def reading[T](self, work: Callable[[View], T]) -> T:
-        """What `work` makes of a view, none of whose layers shows half an update.
+    def reading[T](self, work: Callable[[Snapshots], T]) -> T:
+        """What `work` makes of the snapshots, none of whose layers shows half an update.
 
         `work` is called again when a file changes while it reads.
         """
@@ -113,15 +114,15 @@ class Memory:
                     error.details[name] = self._qualified(layer, name, value)
             raise
 
-    def reach(self, view: View, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
+    def reach(self, there: Snapshots, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
         """The layers that a prefix reaches, and the prefix within each.
 
         Raises InvalidArgument for a layer that does not exist, InternalError for one that failed.
         """
         layer, rest = self.layers.split(prefix)
-        return [item for item in view.layers.items() if layer in (None, item[0])], rest
+        return [item for item in there.layers.items() if layer in (None, item[0])], rest
 
-    def find(self, view: View, path: str) -> Found:
+    def find(self, there: Snapshots, path: str) -> Found:
         """The layer and path that a path names; a bare one is looked up in each layer.
 
         Raises InvalidArgument, PathOutsideWorkspace, InternalError.
@@ -131,7 +132,7 @@ class Memory:
             rel = paths.existing_path(rest)
         hits = [
             Found(name, snapshot, rel, self.qualify(name, rel))
-            for name, snapshot in view.layers.items()
+            for name, snapshot in there.layers.items()
             if layer in (None, name) and snapshot.exists(rel)
         ]
         if len(hits) == 1:
@@ -140,16 +141,16 @@ class Memory:
             named = ", ".join(hit.shown for hit in hits)
             raise InvalidArgument(f"{path} is in several layers: choose one of {named}.", path=path)
         missing = "".join(
-            f" Layer {name} is left out: {why}" for name, why in view.failures.items()
+            f" Layer {name} is left out: {why}" for name, why in there.failures.items()
         )
         raise InvalidArgument(
             f"There is no file {path[:300]!r} in memory; memory_list shows what there is.{missing}",
             path=path,
         )
 
-    def locate_block(self, view: View, block_id: str) -> str | None:
+    def locate_block(self, there: Snapshots, block_id: str) -> str | None:
         """The path, as answers write it, of the topic that holds a block."""
-        for name, snapshot in view.layers.items():
+        for name, snapshot in there.layers.items():
             where = snapshot.locate_block(block_id)
             if where is not None:
                 return self.qualify(name, where)
@@ -183,11 +184,11 @@ class Memory:
         names: Sequence[str],
         snapshots: Mapping[str, Snapshot],
         failures: Mapping[str, str],
-        work: Callable[[View], T],
+        work: Callable[[Snapshots], T],
     ) -> T:
         """Takes one layer's snapshot and goes on with the rest inside it."""
         if not names:
-            return work(View(snapshots, failures, self._revision(snapshots)))
+            return work(Snapshots(snapshots, failures, self._revision(snapshots)))
         name, *rest = names
         taken = False
 
@@ -217,30 +218,6 @@ class Memory:
         if self.layered:
             return layering.combined_revision({n: s.revision for n, s in snapshots.items()})
         return next((str(snapshot.revision) for snapshot in snapshots.values()), "")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One tool call: the memory it is for, who calls, and when."""
-
-    memory: Memory
-    provider: str
-    """The client's name as sources record it."""
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Reading(Call):
-    """The call of a tool that reads, and what there is while it does."""
-
-    view: View
-
-    def reach(self, prefix: str) -> tuple[Sequence[tuple[str, Snapshot]], str]:
-        """As `Memory.reach`; raises InternalError with every reason when no layer can be read."""
-        if not self.view.layers:
-            reasons = "; ".join(f"{name}: {why}" for name, why in self.view.failures.items())
-            raise InternalError(f"No memory can be read. {reasons}")
-        return self.memory.reach(self.view, prefix)
 
 
 def _unreadable(error: OSError) -> str:

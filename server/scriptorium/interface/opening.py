@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scriptorium.interface.memory import Memory
     from scriptorium.search.embedding import Endpoint
     from scriptorium.workspace.layers import LayerSpec
-    from scriptorium.workspace.memory import Workspace
+    from scriptorium.workspace.workspace import Workspace
 
 DEFAULT_WORKSPACE = "~/.scriptorium/memory"
 MISSING = "there is no workspace in"
@@ -123,7 +123,7 @@ def endpoint(wanted: Wanted, settings: Settings, around: Surroundings) -> Endpoi
 
 def _opener(*, create: bool) -> Callable[[Path], Workspace]:
     from scriptorium.workspace import layout
-    from scriptorium.workspace.memory import Workspace
+    from scriptorium.workspace.workspace import Workspace
 
     def opener(root: Path) -> Workspace:
         if not create and not layout.is_workspace(root):

@@ -15,8 +15,9 @@ from scriptorium.format import markdown, paths
 from scriptorium.format.evidence import cited
 from scriptorium.format.model import Heading
 from scriptorium.interface import envelope, evidence
+from scriptorium.interface.call import Reading
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.memory import VIEWS, Found, Reading, files_under
+from scriptorium.interface.memory import VIEWS, Found, files_under
 
 
 def list_files(
@@ -45,7 +46,7 @@ def list_files(
     data: dict[str, Json] = {"files": files, "total": len(listed), "truncated": end < len(listed)}
     if files and end < len(listed):
         data["next_offset"] = end
-    return success(data, call.view.revision)
+    return success(data, call.snapshots.revision)
 
 
 def read(
@@ -65,19 +66,19 @@ def read(
             path=path,
         )
     call.reach("")
-    found = call.memory.find(call.view, path)
+    found = call.memory.find(call.snapshots, path)
     with call.memory.within(found.layer):
         text = found.snapshot.read(found.path)
     if block_id is not None:
         data = _block(call, found, text, block_id.removeprefix("^"))
-        return success(data, call.view.revision)
+        return success(data, call.snapshots.revision)
     lines = _lines(text)
     part = _Part("file", 1, len(lines))
     if heading is not None:
         part = _section(found, text, len(lines), heading)
     elif window:
         part = _window(found, len(lines), offset or 1, limit)
-    return success(_cut(found, lines, part), call.view.revision)
+    return success(_cut(found, lines, part), call.snapshots.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _block(call: Reading, found: Found, text: str, block_id: str) -> dict[str, J
 
 
 def _elsewhere(call: Reading, found: Found, block_id: str) -> str:
-    there = call.memory.locate_block(call.view, block_id)
+    there = call.memory.locate_block(call.snapshots, block_id)
     if there is not None:
         return f"Block {block_id} is not in {found.shown} but in {there}: read that path."
     return (

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from scriptorium.errors import Json
 from scriptorium.interface import envelope
+from scriptorium.interface.call import Reading
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.memory import Memory, Reading
+from scriptorium.interface.memory import Memory
 from scriptorium.search.index import Hit, Method, Results
 from scriptorium.workspace.layers import interleave
 
@@ -43,7 +44,7 @@ def search(
         )
         for name, _ in layers
     }
-    return success(_data(call.memory, found, method, top_k), call.view.revision)
+    return success(_data(call.memory, found, method, top_k), call.snapshots.revision)
 
 
 def _data(

@@ -19,17 +19,17 @@ _DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Setting:
     """One setting as written: exactly one of text, items and fields, or none of them for null."""
 
     name: str
     line: int
     text: str | None = None
-    items: tuple[Entry, ...] | None = None
-    fields: tuple[Entry, ...] | None = None
+    items: tuple[Setting, ...] | None = None
+    fields: tuple[Setting, ...] | None = None
 
 
-def parse(raw: bytes) -> tuple[Sequence[Entry], Sequence[Mistake]]:
+def parse(raw: bytes) -> tuple[Sequence[Setting], Sequence[Mistake]]:
     """The entries at the top of the file, the last of a duplicate; and what is wrong with it."""
     try:
         root = yaml.compose(raw, Loader=_LOADER)
@@ -48,8 +48,8 @@ def parse(raw: bytes) -> tuple[Sequence[Entry], Sequence[Mistake]]:
     return _fields(root, mistakes, _DEPTH), mistakes
 
 
-def _fields(node: yaml.MappingNode, mistakes: list[Mistake], depth: int) -> tuple[Entry, ...]:
-    found: dict[str, Entry] = {}
+def _fields(node: yaml.MappingNode, mistakes: list[Mistake], depth: int) -> tuple[Setting, ...]:
+    found: dict[str, Setting] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             mistakes.append(Mistake(_line(key), "a setting's name must be a text; it is ignored"))
@@ -62,18 +62,18 @@ def _fields(node: yaml.MappingNode, mistakes: list[Mistake], depth: int) -> tupl
     return tuple(found.values())
 
 
-def _entry(name: str, line: int, node: yaml.Node, mistakes: list[Mistake], depth: int) -> Entry:
+def _entry(name: str, line: int, node: yaml.Node, mistakes: list[Mistake], depth: int) -> Setting:
     if isinstance(node, yaml.ScalarNode):
         empty = node.tag == "tag:yaml.org,2002:null"
-        return Entry(name, line, text=None if empty else str(node.value))
+        return Setting(name, line, text=None if empty else str(node.value))
     if depth <= 0:
-        return Entry(name, line, fields=())
+        return Setting(name, line, fields=())
     if isinstance(node, yaml.SequenceNode):
         items = (_entry("", _line(item), item, mistakes, 0) for item in node.value)
-        return Entry(name, line, items=tuple(items))
+        return Setting(name, line, items=tuple(items))
     if isinstance(node, yaml.MappingNode):
-        return Entry(name, line, fields=_fields(node, mistakes, depth))
-    return Entry(name, line)
+        return Setting(name, line, fields=_fields(node, mistakes, depth))
+    return Setting(name, line)
 
 
 def _line(node: yaml.Node) -> int:

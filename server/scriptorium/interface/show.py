@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from scriptorium.errors import Json
 from scriptorium.interface import calling, opening
+from scriptorium.interface.call import Call
 from scriptorium.interface.envelope import Answer, Record, mapping, records, sequence
-from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.memory import Memory
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import Terminal, plain
@@ -46,7 +47,7 @@ def search(arguments: Arguments, around: Surroundings) -> int:
 def show(arguments: Arguments, around: Surroundings) -> int:
     block = arguments.block_id.removeprefix("^")
     memory = opening.memory(arguments, around)
-    where = memory.locate_block(memory.view(), block)
+    where = memory.locate_block(memory.snapshots(), block)
     if where is None:
         around.err.line(f"scriptorium: there is no block {block[:100]}; try `scriptorium search`")
         return 1

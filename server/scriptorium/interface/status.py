@@ -13,10 +13,11 @@ from scriptorium.capture import ingest
 from scriptorium.errors import Json
 from scriptorium.format.model import Problem
 from scriptorium.interface import envelope
+from scriptorium.interface.call import Call, Reading
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.memory import Call, Memory, Reading, View
+from scriptorium.interface.memory import Memory, Snapshots
 from scriptorium.search import embedding as endpoints
-from scriptorium.workspace.memory import Counts
+from scriptorium.workspace.snapshot import Counts
 
 _COUNTS = (
     "topic_files",
@@ -31,10 +32,10 @@ _COUNTS = (
 
 def status(call: Reading) -> Answer:
     """Counts, problems, embedding and ingest; by layer where there are several."""
-    view = call.view
-    counted = {name: snapshot.counts() for name, snapshot in view.layers.items()}
+    snapshots = call.snapshots
+    counted = {name: snapshot.counts() for name, snapshot in snapshots.layers.items()}
     data: dict[str, Json] = dict(_total(list(counted.values())))
-    problems = _problems(call.memory, view)
+    problems = _problems(call.memory, snapshots)
     shown = envelope.take(problems, envelope.ROOM // 3)
     data["problems"] = shown
     if len(shown) < len(problems):
@@ -44,12 +45,12 @@ def status(call: Reading) -> Answer:
             "go_on": "`scriptorium validate` lists every problem.",
         }
     data["embedding"] = embedding(call.memory)
-    ingested = {name: ingest_status(call, name) for name in view.layers}
+    ingested = {name: ingest_status(call, name) for name in snapshots.layers}
     data["ingest"] = _ingest_total(list(ingested.values()))
     if call.memory.layered:
-        data["layers"] = _layers(view, counted, ingested)
+        data["layers"] = _layers(snapshots, counted, ingested)
         data["default_layer"] = call.memory.layers.default
-    return success(data, view.revision)
+    return success(data, snapshots.revision)
 
 
 def ingest_status(call: Call, layer: str) -> dict[str, Json]:
@@ -94,12 +95,12 @@ def _total(counts: list[Counts]) -> dict[str, Json]:
     return {name: sum(getattr(count, name) for count in counts) for name in _COUNTS}
 
 
-def _problems(memory: Memory, view: View) -> list[Json]:
+def _problems(memory: Memory, snapshots: Snapshots) -> list[Json]:
     return [
-        *left_out(view.failures),
+        *left_out(snapshots.failures),
         *(
             problem_record(memory.qualify(name, problem.path), problem)
-            for name, snapshot in view.layers.items()
+            for name, snapshot in snapshots.layers.items()
             for problem in snapshot.problems
         ),
     ]
@@ -134,7 +135,7 @@ def _number(value: Json) -> float:
 
 
 def _layers(
-    view: View, counted: dict[str, Counts], ingested: dict[str, dict[str, Json]]
+    snapshots: Snapshots, counted: dict[str, Counts], ingested: dict[str, dict[str, Json]]
 ) -> dict[str, Json]:
     layers: dict[str, Json] = {
         name: {
@@ -142,6 +143,6 @@ def _layers(
             "ingest": ingested[name],
             "revision": str(snapshot.revision),
         }
-        for name, snapshot in view.layers.items()
+        for name, snapshot in snapshots.layers.items()
     }
-    return layers | {name: {"error": reason} for name, reason in view.failures.items()}
+    return layers | {name: {"error": reason} for name, reason in snapshots.failures.items()}

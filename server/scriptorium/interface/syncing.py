@@ -17,8 +17,8 @@ from scriptorium.interface.surroundings import Surroundings
 from scriptorium.interface.terminal import plain
 from scriptorium.workspace import forgotten
 from scriptorium.workspace import sync as syncing
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.sync import SyncResult
+from scriptorium.workspace.workspace import Workspace
 
 
 def sync(arguments: Arguments, around: Surroundings) -> int:

@@ -18,7 +18,7 @@ from scriptorium.interface.arguments import Arg, Source
 from scriptorium.interface.envelope import Answer
 
 if TYPE_CHECKING:
-    from scriptorium.interface.memory import Call, Reading
+    from scriptorium.interface.call import Call, Reading
 
 _PATH = 4096
 """Characters of a path that are looked at."""

@@ -12,12 +12,13 @@ from datetime import datetime
 from scriptorium.errors import GitCommitFailed, InvalidArgument, Json
 from scriptorium.interface import envelope
 from scriptorium.interface.arguments import Source
+from scriptorium.interface.call import Call
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.memory import Call, Memory
+from scriptorium.interface.memory import Memory
 from scriptorium.workspace import transaction
 from scriptorium.workspace.layers import own_revision
-from scriptorium.workspace.memory import Workspace
 from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult
+from scriptorium.workspace.workspace import Workspace
 
 
 def update(
@@ -98,4 +99,4 @@ def _data(memory: Memory, layer: str, result: UpdateResult) -> dict[str, Json]:
 
 
 def _revision(memory: Memory, result: UpdateResult) -> str:
-    return memory.view().revision if memory.layered else str(result.revision)
+    return memory.snapshots().revision if memory.layered else str(result.revision)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from scriptorium.errors import InvalidArgument
 from scriptorium.interface import calling, opening, show, status
-from scriptorium.interface.memory import Call
+from scriptorium.interface.call import Call
 from scriptorium.interface.opening import Wanted
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.workspace import layout
 from scriptorium.workspace import validate as check
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 
 def init(arguments: Arguments, around: Surroundings) -> int:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from scriptorium.search import compact
 from scriptorium.search.collection import Collection, followed
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 _FEW = 256
 _SHARE = 16

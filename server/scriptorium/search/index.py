@@ -27,7 +27,7 @@ from scriptorium.search.postings import term_key
 from scriptorium.search.ranking import Placed
 from scriptorium.search.units import Kind, Shown
 from scriptorium.search.vectors import Progress, Vectors
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 type Method = Literal["bm25", "embedding", "hybrid"]
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from scriptorium.search import context, vectors
 from scriptorium.search.follower import Follower
 from scriptorium.workspace import disk
-from scriptorium.workspace.memory import Workspace
+from scriptorium.workspace.workspace import Workspace
 
 _CATALOG = "catalog.sqlite"
 

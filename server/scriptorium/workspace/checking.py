@@ -42,7 +42,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class _View:
+class _Seen:
     """A state as seen from the file that is checked: `contract.World`."""
 
     state: State
@@ -105,12 +105,12 @@ def check_update(
 
 def check_topic(path: RelPath, topic: Topic, state: State) -> list[Problem]:
     """Every breach of the contract in one topic."""
-    return contract.check_topic(path, topic, _View(state, path))
+    return contract.check_topic(path, topic, _Seen(state, path))
 
 
 def check_core(text: str, state: State) -> list[Problem]:
     """Every breach of the contract in the core."""
-    return contract.check_core(text, _View(state, paths.CORE))
+    return contract.check_core(text, _Seen(state, paths.CORE))
 
 
 def _broken_links(before: Mirror, after: Mirror, touched: set[RelPath]) -> Iterator[Problem]:

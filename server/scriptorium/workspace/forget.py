@@ -29,8 +29,9 @@ from scriptorium.format.model import (
 from scriptorium.format.traces import Traces
 from scriptorium.workspace import git
 from scriptorium.workspace.forgotten import Forgotten, is_long
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.transaction import Update, UpdateResult, update
+from scriptorium.workspace.workspace import Workspace
 
 _INTRO = "Nothing was forgotten"
 

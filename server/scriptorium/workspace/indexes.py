@@ -15,7 +15,7 @@ from functools import lru_cache
 from scriptorium.format.model import RelPath, SourceId
 from scriptorium.format.times import moment
 from scriptorium.workspace.facts import BlockFacts, Facts, SourceFacts, TopicFacts
-from scriptorium.workspace.persistent import Layered
+from scriptorium.workspace.persistent import Persistent
 
 type Places = tuple[RelPath, ...]
 """Sorted, without repetition, never empty."""
@@ -29,17 +29,17 @@ type Lookup = Callable[[RelPath], Facts | None]
 class Indexes:
     """Over the files of one state: `built`, then `changed` from state to state."""
 
-    blocks: Layered[str, Places]
+    blocks: Persistent[str, Places]
     """Where the block of an id lives; more than one place is a breach that a person made."""
-    linkers: Layered[str, Places]
+    linkers: Persistent[str, Places]
     """The files that link to a block id."""
-    sources: Layered[str, Places]
+    sources: Persistent[str, Places]
     """The source files that hold a source id."""
-    citing: Layered[str, Places]
+    citing: Persistent[str, Places]
     """The topics whose evidence names a source id."""
-    calendar: Layered[str, Places]
+    calendar: Persistent[str, Places]
     """The topics that have a block at a time (`YYYY`, `YYYY-MM`, `YYYY-MM-DD`)."""
-    newest: Layered[RelPath, Newness]
+    newest: Persistent[RelPath, Newness]
     """Each topic's newest block."""
     ranking: tuple[Newness, ...]
     """The values of `newest`, sorted."""
@@ -47,7 +47,7 @@ class Indexes:
     def changed(self, before: Lookup, after: Lookup, paths: Collection[RelPath]) -> Indexes:
         """The indexes after the files at `paths` have gone from one state to another."""
 
-        def moved(index: Layered[str, Places], keys: _Keys) -> Layered[str, Places]:
+        def moved(index: Persistent[str, Places], keys: _Keys) -> Persistent[str, Places]:
             return _moved(index, keys, before, after, paths)
 
         indexed = replace(
@@ -71,7 +71,7 @@ def built(facts: Lookup, paths: Iterable[RelPath]) -> Indexes:
         sources=_collected(_source_ids, facts, ordered),
         citing=_collected(_cited_ids, facts, ordered),
         calendar=_collected(_times, facts, ordered),
-        newest=Layered({}),
+        newest=Persistent({}),
         ranking=(),
     )
     return _ranked(indexed, facts, ordered)
@@ -103,7 +103,7 @@ def newness(
 type _Keys = Callable[[Facts], Collection[str]]
 
 
-def _collected(keys: _Keys, facts: Lookup, ordered: Iterable[RelPath]) -> Layered[str, Places]:
+def _collected(keys: _Keys, facts: Lookup, ordered: Iterable[RelPath]) -> Persistent[str, Places]:
     """The index over files that come in order."""
     index: dict[str, Places] = {}
     for path in ordered:
@@ -112,16 +112,16 @@ def _collected(keys: _Keys, facts: Lookup, ordered: Iterable[RelPath]) -> Layere
         for key in set(keys(held)) if held else ():
             before = index.get(key)
             index[key] = before + alone if before else alone
-    return Layered(index)
+    return Persistent(index)
 
 
 def _moved(
-    index: Layered[str, Places],
+    index: Persistent[str, Places],
     keys: _Keys,
     before: Lookup,
     after: Lookup,
     paths: Collection[RelPath],
-) -> Layered[str, Places]:
+) -> Persistent[str, Places]:
     """`index` after each changed file has left its old keys and entered its new ones."""
     moved: dict[str, Places | None] = {}
     for path in paths:

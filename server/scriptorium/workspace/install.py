@@ -17,7 +17,7 @@ from scriptorium.errors import PathOutsideWorkspace
 from scriptorium.workspace import disk
 from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.layout import CORE, Layout
-from scriptorium.workspace.record import Entry
+from scriptorium.workspace.record import JournalEntry
 from scriptorium.workspace.replacement import replace
 from scriptorium.workspace.storage import TEMP_PREFIX, temp_beside
 
@@ -40,7 +40,7 @@ def signature(place: Path) -> Signature:
 
 
 def install(
-    layout: Layout, entry: Entry, expected: Signature = None, *, rebooted: bool = False
+    layout: Layout, entry: JournalEntry, expected: Signature = None, *, rebooted: bool = False
 ) -> str | None:
     """The file is as the update wants it; the path of the copy kept of a person's edit, if one was.
 

@@ -21,7 +21,7 @@ from scriptorium.workspace import disk, install, record
 from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.record import (
-    Entry,
+    JournalEntry,
     Record,
     TornJournalError,
     UnknownJournalError,
@@ -106,7 +106,7 @@ def repair(layout: Layout, boot: str) -> bool:
     than the journal, or is neither an earlier state of the file nor a torn one. Raises OSError.
     """
     journals = [one for one in entries(layout) if one.boot and one.boot != (boot or None)]
-    last: dict[str, tuple[Entry, int]] = {}
+    last: dict[str, tuple[JournalEntry, int]] = {}
     states: dict[str, set[str | None]] = {}
     for one in journals:
         info = disk.current.stat(one.path)
@@ -151,7 +151,7 @@ def _read(journal: Installed) -> Record:
         return Record("", ())
 
 
-def _lost(layout: Layout, entry: Entry, moment: int, states: set[str | None]) -> bool:
+def _lost(layout: Layout, entry: JournalEntry, moment: int, states: set[str | None]) -> bool:
     """Whether the file is as it was before the update, or torn, and nobody changed it since."""
     try:
         place = layout.path(entry.path)

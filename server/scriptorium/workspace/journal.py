@@ -42,7 +42,7 @@ from scriptorium.workspace.generation import (
 from scriptorium.workspace.layout import Layout
 from scriptorium.workspace.lock import locked
 from scriptorium.workspace.record import (
-    Entry,
+    JournalEntry,
     Record,
     TornJournalError,
     UnknownJournalError,
@@ -164,20 +164,20 @@ def settle(layout: Layout) -> None:
         raise committed(error) from error
 
 
-def _entries(layout: Layout, changes: Sequence[Change]) -> tuple[Entry, ...]:
+def _entries(layout: Layout, changes: Sequence[Change]) -> tuple[JournalEntry, ...]:
     """The changes that change something: deletions first, so that a name may change its case."""
     own = {layout.runtime_path(name) for name in ("journal", "write.lock", "installed", "staging")}
-    entries: dict[str, Entry] = {}
+    entries: dict[str, JournalEntry] = {}
     for change in changes:
         if change.path in entries or "/".join(change.path.split("/")[:2]) in own:
             raise InternalError(f"{change.path} cannot be part of this update.", path=change.path)
         after = digest_of(change.content)
-        entries[change.path] = Entry(change.path, change.before, after, change.content)
+        entries[change.path] = JournalEntry(change.path, change.before, after, change.content)
     real = [entry for entry in entries.values() if entry.before != entry.after]
     return tuple(sorted(real, key=lambda entry: entry.content is not None))
 
 
-def _verify(layout: Layout, entry: Entry) -> install.Signature:
+def _verify(layout: Layout, entry: JournalEntry) -> install.Signature:
     """The file is as the update found it; its signature, so that a later edit is noticed."""
     place = layout.path(entry.path)
     found = install.signature(place)
@@ -205,7 +205,7 @@ def _stage(layout: Layout, data: bytes) -> None:
 
 def _install(
     layout: Layout,
-    entries: Sequence[Entry],
+    entries: Sequence[JournalEntry],
     found: Mapping[str, install.Signature],
     *,
     rebooted: bool = False,

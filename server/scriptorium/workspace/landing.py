@@ -35,10 +35,11 @@ from scriptorium.workspace.git_run import Git, GitError
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.layout import Layout, read_bytes
 from scriptorium.workspace.lookout import Found
-from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.merge_commit import Sides
 from scriptorium.workspace.merging import Merged
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.validate import contract_problems
+from scriptorium.workspace.workspace import Workspace
 
 NOTE = "sync.json"
 ATTRIBUTES = ".gitattributes"

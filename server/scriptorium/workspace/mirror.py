@@ -28,14 +28,14 @@ from scriptorium.workspace.facts import (
     decode,
 )
 from scriptorium.workspace.indexes import Indexes, Places
-from scriptorium.workspace.persistent import Layered
+from scriptorium.workspace.persistent import Persistent
 
 _BUCKETS = 256
 _SMALL = 200
 """Blocks of a topic that are sooner gone through than sorted by their times."""
 
 
-class Entry:
+class FileState:
     """One file as it was last read."""
 
     __slots__ = ("_by_time", "_facts", "_latest", "digest", "sequence", "size")
@@ -95,7 +95,7 @@ class Gone:
     """The number of the change that removed it."""
 
 
-type Changes = Mapping[RelPath, Entry | Gone]
+type Changes = Mapping[RelPath, FileState | Gone]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class _Digests:
             number = crc32(path.encode("utf-8")) % _BUCKETS
             bucket = touched.setdefault(number, dict(buckets[number]))
             bucket.pop(path, None)
-            if isinstance(change, Entry):
+            if isinstance(change, FileState):
                 bucket[path] = change.digest
         for number, bucket in touched.items():
             text = "".join(f"{path}\0{bucket[path]}\n" for path in sorted(bucket))
@@ -130,8 +130,8 @@ class Mirror:
 
     def __init__(
         self,
-        files: Layered[RelPath, Entry],
-        removed: Layered[RelPath, Gone],
+        files: Persistent[RelPath, FileState],
+        removed: Persistent[RelPath, Gone],
         digests: _Digests,
         sequence: int,
         built: Indexes | None = None,
@@ -150,7 +150,7 @@ class Mirror:
         """The state after `changes`."""
         if not changes:
             return self
-        files = {p: c if isinstance(c, Entry) else None for p, c in changes.items()}
+        files = {p: c if isinstance(c, FileState) else None for p, c in changes.items()}
         after = Mirror(
             self.files.changed(files),
             self.removed.changed(_removals(self, changes)),
@@ -223,7 +223,7 @@ class Mirror:
         return [(path, self.topic(path).blocks[n]) for *_, path, n in order[-RECENT:]]
 
 
-EMPTY = Mirror(Layered({}), Layered({}), _Digests(({},) * _BUCKETS, (b"",) * _BUCKETS), 0)
+EMPTY = Mirror(Persistent({}), Persistent({}), _Digests(({},) * _BUCKETS, (b"",) * _BUCKETS), 0)
 
 
 def _removals(mirror: Mirror, changes: Changes) -> dict[RelPath, Gone | None]:

@@ -14,7 +14,7 @@ _SHARE = 64
 """The overlay is merged into a new base when it grows beyond this share of the base."""
 
 
-class Layered[K, V](Mapping[K, V]):
+class Persistent[K, V](Mapping[K, V]):
     """An immutable mapping; None is no value, it marks a removed key in the overlay."""
 
     __slots__ = ("_base", "_over", "_size")
@@ -27,15 +27,15 @@ class Layered[K, V](Mapping[K, V]):
         self._over: Mapping[K, V | None] = over or {}
         self._size = len(base) if size is None else size
 
-    def changed(self, changes: Mapping[K, V | None]) -> Layered[K, V]:
+    def changed(self, changes: Mapping[K, V | None]) -> Persistent[K, V]:
         """The mapping with `changes` made; None removes a key."""
         if not changes:
             return self
         over = {**self._over, **changes}
         if len(over) > max(_SMALLEST, len(self._base) // _SHARE):
-            return Layered(_merged(self._base, over))
+            return Persistent(_merged(self._base, over))
         grown = sum((value is not None) - (key in self) for key, value in changes.items())
-        return Layered(self._base, over, self._size + grown)
+        return Persistent(self._base, over, self._size + grown)
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -84,7 +84,7 @@ class Layered[K, V](Mapping[K, V]):
 
 
 class _Items[K, V](ItemsView[K, V]):
-    _mapping: Layered[K, V]
+    _mapping: Persistent[K, V]
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
         return self._mapping.pairs()

@@ -29,7 +29,7 @@ class UnknownJournalError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One file of an update: its digests before and after, and its new content (None: deleted)."""
 
     path: str
@@ -43,7 +43,7 @@ class Record:
     """One update. `boot` names the run of the machine in which it was written; empty if unknown."""
 
     boot: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,11 +90,11 @@ def decode(data: bytes) -> Record:
         raise TornJournalError
     head, _, contents = body.partition(b"\n")
     parsed = json.loads(head)
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     start = 0
     for change in parsed["changes"]:
         size = change["size"]
         content = None if size is None else contents[start : start + size]
         start += size or 0
-        entries.append(Entry(change["path"], change["before"], change["after"], content))
+        entries.append(JournalEntry(change["path"], change["before"], change["after"], content))
     return Record(parsed["boot"], tuple(entries), parsed["meta"])

@@ -24,9 +24,10 @@ from scriptorium.format.model import RelPath, Revision
 from scriptorium.workspace import git as committing
 from scriptorium.workspace import landing, merging, rejoining, remote
 from scriptorium.workspace.git_run import Git, GitError
-from scriptorium.workspace.memory import Snapshot, Workspace
 from scriptorium.workspace.merge_commit import Sides
 from scriptorium.workspace.remote import RejectedError, Remote
+from scriptorium.workspace.snapshot import Snapshot
+from scriptorium.workspace.workspace import Workspace
 
 LIMIT = 60.0
 """Seconds that all Git commands of a sync may take together."""

@@ -20,7 +20,7 @@ from scriptorium.workspace import rendering, scan
 from scriptorium.workspace.catalog import Catalog, FileRow, ViewRow
 from scriptorium.workspace.facts import Stored, encode
 from scriptorium.workspace.lookout import Findings, Found, Lookout
-from scriptorium.workspace.mirror import EMPTY, Entry, Gone, Mirror
+from scriptorium.workspace.mirror import EMPTY, FileState, Gone, Mirror
 from scriptorium.workspace.signatures import UNLISTED
 from scriptorium.workspace.view_files import Known
 
@@ -158,7 +158,7 @@ class Tracker:
 
     def _absorb(self) -> None:
         """What other processes found is known."""
-        changes: dict[RelPath, Entry | Gone] = {}
+        changes: dict[RelPath, FileState | Gone] = {}
         since = self.mirror.sequence
         for row in self._catalog.files(since):
             if row.digest is None:
@@ -167,7 +167,7 @@ class Tracker:
             else:
                 self._lookout.know(row.path, row.signature)
                 facts = Stored(row.facts, paths.kind(row.path) == "source", row.sound)
-                changes[row.path] = Entry(row.digest, row.size, facts, row.sequence)
+                changes[row.path] = FileState(row.digest, row.size, facts, row.sequence)
         self.history.update(self._catalog.revisions(since))
         for view in self._catalog.views(self._views_seen):
             self.views.know(view.path, view.digest, view.signature)
@@ -200,7 +200,7 @@ class Tracker:
                 self._catalog.put_revision(self.mirror.revision, number)
                 self.history[self.mirror.revision] = number
 
-    def _put(self, changes: Mapping[RelPath, Entry | Gone]) -> None:
+    def _put(self, changes: Mapping[RelPath, FileState | Gone]) -> None:
         self._catalog.put_files(self._rows(changes))
         self._catalog.put_signatures(self._lookout.confirmed)
         directories = self._lookout.directories()
@@ -209,7 +209,7 @@ class Tracker:
             self._directories = dict(directories)
         self._lookout.confirmed.clear()
 
-    def _rows(self, changes: Mapping[RelPath, Entry | Gone]) -> Iterable[FileRow]:
+    def _rows(self, changes: Mapping[RelPath, FileState | Gone]) -> Iterable[FileRow]:
         for path, change in changes.items():
             signature = self._lookout.signature(path)
             if isinstance(change, Gone):
@@ -235,13 +235,13 @@ class Tracker:
         self._catalog.put_views(rows)
 
 
-def _numbered(mirror: Mirror, findings: Findings, number: int) -> dict[RelPath, Entry | Gone]:
+def _numbered(mirror: Mirror, findings: Findings, number: int) -> dict[RelPath, FileState | Gone]:
     """The findings that are news to the mirror, as changes of that number."""
-    changes: dict[RelPath, Entry | Gone] = {}
+    changes: dict[RelPath, FileState | Gone] = {}
     for path, found in findings.items():
         known = mirror.files.get(path)
         if found is None and known is not None:
             changes[path] = Gone(number)
         elif isinstance(found, Found) and (known is None or known.digest != found.digest):
-            changes[path] = Entry(found.digest, found.size, found.facts, number)
+            changes[path] = FileState(found.digest, found.size, found.facts, number)
     return changes

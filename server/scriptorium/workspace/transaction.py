@@ -37,8 +37,9 @@ from scriptorium.workspace.checking import (
 from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.drafting import Draft
 from scriptorium.workspace.journal import Change
-from scriptorium.workspace.memory import Snapshot, Workspace
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.validate import validate
+from scriptorium.workspace.workspace import Workspace
 
 __all__ = ["SourceInput", "Update", "UpdateResult", "rebuild_views", "update", "validate"]
 

@@ -13,7 +13,8 @@ from scriptorium.format import markdown, paths, sources
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import view_files
 from scriptorium.workspace.checking import State, check_core, check_topic
-from scriptorium.workspace.memory import Snapshot, SnapshotMoved, Workspace
+from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
+from scriptorium.workspace.workspace import Workspace
 
 
 def validate(workspace: Workspace) -> list[Problem]:

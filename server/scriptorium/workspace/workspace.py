@@ -23,20 +23,9 @@ from scriptorium.errors import ConcurrentUpdate, InternalError
 from scriptorium.format.model import Problem, RelPath, Topic
 from scriptorium.workspace import journal
 from scriptorium.workspace.layout import Layout, create
-from scriptorium.workspace.listing import FileInfo
-from scriptorium.workspace.snapshot import Counts, Delta, Snapshot, SnapshotMoved
+from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
 from scriptorium.workspace.storage import advice
 from scriptorium.workspace.tracker import Tracker
-
-__all__ = [
-    "Counts",
-    "Delta",
-    "FileInfo",
-    "Snapshot",
-    "SnapshotMoved",
-    "Workspace",
-    "WorkspaceUnreadable",
-]
 
 _PATIENCE = 10.0
 """Seconds that a reader waits for a writer to finish installing; that takes milliseconds."""
