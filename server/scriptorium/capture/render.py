@@ -149,9 +149,7 @@ def _section(topic: Topic, heading: str, length: int) -> tuple[int, bool]:
 def _before_definitions(lines: Sequence[str], topic: Topic, position: int) -> int:
     """The position moved up over evidence definitions and blank lines."""
     defined = {
-        line
-        for evidence in topic.evidence
-        for line in range(evidence.line, evidence.line + evidence.text.count("\n") + 1)
+        line for evidence in topic.evidence for line in range(evidence.line, evidence.end_line + 1)
     }
     while position > 0 and (not lines[position - 1].strip() or position in defined):
         position -= 1
@@ -167,9 +165,7 @@ def _defined(lines: list[str], topic: Topic, definition: str) -> list[str]:
     """The lines with the definition at their end, directly below the others."""
     while lines and not lines[-1].strip():
         lines.pop()
-    below = any(
-        evidence.line + evidence.text.count("\n") == len(lines) for evidence in topic.evidence
-    )
+    below = any(evidence.end_line == len(lines) for evidence in topic.evidence)
     return [*lines, *([] if below else [""]), definition, ""]
 
 

@@ -146,6 +146,10 @@ class Evidence:
     text: str
     """The definition as it stands in the file."""
 
+    @property
+    def end_line(self) -> int:
+        return self.line + self.text.count("\n")
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

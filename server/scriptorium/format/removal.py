@@ -56,7 +56,7 @@ def _uncited(topic: Topic, blocks: Collection[str]) -> set[int]:
         line
         for evidence in topic.evidence
         if evidence.id in cited[True] - cited[False]
-        for line in range(evidence.line, evidence.line + evidence.text.count("\n") + 1)
+        for line in range(evidence.line, evidence.end_line + 1)
     }
 
 

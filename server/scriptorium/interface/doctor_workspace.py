@@ -102,7 +102,7 @@ def _writing(area: str, layout: Layout) -> Iterator[Finding]:
         yield warning(area, f"another process is writing: {error.message}", mend)
     except InternalError as error:
         yield broken(area, error.message, f"make {layout.runtime_dir} writable")
-    catalog = layout.cache / "catalog.sqlite"
+    catalog = layout.catalog
     if catalog.exists() and not _is_database(catalog):
         mend = f"nothing: it is rebuilt by itself; or rm '{catalog}'"
         yield note(area, "the catalog is damaged", mend)

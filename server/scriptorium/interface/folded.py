@@ -10,9 +10,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from scriptorium.errors import ScriptoriumError
 from scriptorium.format.model import RelPath
-from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
+from scriptorium.workspace.snapshot import Snapshot
 
 MOST = 24_000_000
 """Characters: about a memory of 50,000 blocks. Of a larger one, what was used last."""
@@ -37,7 +36,7 @@ class FoldedTexts:
                 if kept is not None and kept[0] == known.digest:
                     self._kept.move_to_end(key)
                     return kept[1]
-        text = text_of(snapshot, path)
+        text = snapshot.text(path)
         folded = None if text is None else text.casefold()
         if known is not None and folded is not None:
             self._keep(key, known.digest, folded)
@@ -50,13 +49,3 @@ class FoldedTexts:
             while self._size > MOST:
                 _, (_, oldest) = self._kept.popitem(last=False)
                 self._size -= len(oldest)
-
-
-def text_of(snapshot: Snapshot, path: RelPath) -> str | None:
-    """The file's text; None for one that cannot be read. Raises SnapshotMoved."""
-    try:
-        return snapshot.read(path)
-    except SnapshotMoved:
-        raise
-    except ScriptoriumError:
-        return None

@@ -14,7 +14,7 @@ from scriptorium.format.model import RelPath
 from scriptorium.interface import envelope, regex
 from scriptorium.interface.call import Reading
 from scriptorium.interface.envelope import Answer, success
-from scriptorium.interface.folded import FoldedTexts, text_of
+from scriptorium.interface.folded import FoldedTexts
 from scriptorium.interface.memory import VIEWS, files_under
 from scriptorium.workspace.snapshot import Snapshot
 
@@ -92,7 +92,7 @@ def _exact(files: Iterable[_File], query: str, texts: FoldedTexts) -> Iterator[_
         folded = texts.of(file.snapshot, file.path)
         if folded is None or wanted not in folded:
             continue
-        text = text_of(file.snapshot, file.path) or ""
+        text = file.snapshot.text(file.path) or ""
         yield from ((file, number) for number in _lines_with(text, query))
 
 
@@ -101,7 +101,7 @@ def _lines_with(text: str, wanted: str) -> Iterator[int]:
 
 
 def _regex(files: Sequence[_File], query: str, case_sensitive: bool) -> list[_Match]:
-    texts = [text_of(file.snapshot, file.path) or "" for file in files]
+    texts = [file.snapshot.text(file.path) or "" for file in files]
     try:
         numbers = regex.matching_lines(query, texts, case_sensitive=case_sensitive)
     except ValueError as error:
@@ -117,7 +117,7 @@ def _records(found: Iterable[_Match]) -> list[Json]:
     records: list[Json] = []
     for file, number in found:
         if file.shown not in lines:
-            lines = {file.shown: (text_of(file.snapshot, file.path) or "").split("\n")}
+            lines = {file.shown: (file.snapshot.text(file.path) or "").split("\n")}
         line = "".join(lines[file.shown][number : number + 1]).rstrip("\r")
         records.append({"path": file.shown, "line": number + 1, "text": envelope.clip(line, _LINE)})
     return records

@@ -7,9 +7,10 @@ such. Never writes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from scriptorium.capture import ingest
+from scriptorium.capture.options import IngestStatus
 from scriptorium.errors import Json
 from scriptorium.format.model import Problem
 from scriptorium.interface import envelope
@@ -18,16 +19,6 @@ from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.memory import Memory, Snapshots
 from scriptorium.search import embedding as endpoints
 from scriptorium.workspace.snapshot import Counts
-
-_COUNTS = (
-    "topic_files",
-    "blocks",
-    "source_files",
-    "sources",
-    "timeline_files",
-    "relations",
-    "core_tokens",
-)
 
 
 def status(call: Reading) -> Answer:
@@ -58,14 +49,8 @@ def ingest_status(call: Call, layer: str) -> dict[str, Json]:
     try:
         state = ingest.status(call.memory.workspace(layer), call.now)
     except (OSError, ValueError) as error:
-        return _no_ingest(f"the record of ingest cannot be read: {error}")
-    return {
-        "pending_tokens": state.pending_tokens,
-        "last_run": state.last_run,
-        "last_error": state.last_error,
-        "spent_usd_today": state.spent_usd_today,
-        "set_aside": state.set_aside,
-    }
+        state = IngestStatus(last_error=f"the record of ingest cannot be read: {error}")
+    return asdict(state)
 
 
 def embedding(memory: Memory) -> dict[str, Json]:
@@ -92,7 +77,8 @@ def problem_record(path: str, problem: Problem) -> dict[str, Json]:
 
 
 def _total(counts: list[Counts]) -> dict[str, Json]:
-    return {name: sum(getattr(count, name) for count in counts) for name in _COUNTS}
+    names = [field.name for field in fields(Counts)]
+    return {name: sum(getattr(count, name) for count in counts) for name in names}
 
 
 def _problems(memory: Memory, snapshots: Snapshots) -> list[Json]:
@@ -110,7 +96,7 @@ def _ingest_total(each: list[dict[str, Json]]) -> dict[str, Json]:
     """One record for all layers: sums, and the newest run with its error."""
     if len(each) == 1:
         return each[0]
-    total = _no_ingest(None)
+    total: dict[str, Json] = asdict(IngestStatus())
     for one in each:
         for name in ("pending_tokens", "spent_usd_today", "set_aside"):
             total[name] = _number(total[name]) + _number(one[name])
@@ -118,16 +104,6 @@ def _ingest_total(each: list[dict[str, Json]]) -> dict[str, Json]:
         if newer and (one["last_run"] or one["last_error"]):
             total |= {"last_run": one["last_run"], "last_error": one["last_error"]}
     return total
-
-
-def _no_ingest(error: str | None) -> dict[str, Json]:
-    return {
-        "pending_tokens": 0,
-        "last_run": None,
-        "last_error": error,
-        "spent_usd_today": 0.0,
-        "set_aside": 0,
-    }
 
 
 def _number(value: Json) -> float:

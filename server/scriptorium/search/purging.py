@@ -11,9 +11,8 @@ from contextlib import suppress
 from scriptorium.search import context, vectors
 from scriptorium.search.follower import Follower
 from scriptorium.workspace import disk
+from scriptorium.workspace.layout import CATALOG
 from scriptorium.workspace.workspace import Workspace
-
-_CATALOG = "catalog.sqlite"
 
 
 def purge(workspace: Workspace) -> None:
@@ -22,7 +21,7 @@ def purge(workspace: Workspace) -> None:
     names = disk.current.listing(cache)
     tables = [name for name in names if vectors.FILE.fullmatch(name)]
     for name in names:
-        if name not in tables and not name.startswith(_CATALOG):
+        if name not in tables and not name.startswith(CATALOG):
             with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
                 disk.current.unlink(cache / name)
     if tables:

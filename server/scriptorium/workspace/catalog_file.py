@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from scriptorium.workspace import facts
 
 _SCHEMA = 2
 _BUSY_SECONDS = 1.0
+_PATIENT_SECONDS = 5.0
 EVERYTHING = "*"
 """The stale mark of a catalog that knows nothing of the views on disk."""
 
@@ -77,12 +80,39 @@ def discard(place: Path, error: Exception) -> bool:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return False
     try:
-        for suffix in ("-wal", "-shm", ""):
-            place.with_name(place.name + suffix).unlink(missing_ok=True)
+        _remove(place)
         place.parent.mkdir(exist_ok=True)
     except OSError:
         return False
     return True
+
+
+def purge(place: Path, forgotten: Callable[[str], bool]) -> None:
+    """The file has its present rows and nothing else, and no path that is forgotten; where that
+    cannot be had it is gone, to be made anew. Raises OSError.
+    """
+    try:
+        _vacuum(place, forgotten)
+    except sqlite3.Error:
+        _remove(place)
+
+
+def _vacuum(place: Path, forgotten: Callable[[str], bool]) -> None:
+    if not place.is_file():
+        return
+    with closing(sqlite3.connect(place, timeout=_PATIENT_SECONDS, isolation_level=None)) as opened:
+        opened.execute("PRAGMA secure_delete=ON")
+        gone = opened.execute("SELECT path FROM files WHERE digest IS NULL").fetchall()
+        rows = [row for row in gone if forgotten(str(row[0]))]
+        opened.executemany("DELETE FROM files WHERE path = ?", rows)
+        opened.execute("VACUUM")
+        if opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise sqlite3.OperationalError("another process reads the log of the catalog")
+
+
+def _remove(place: Path) -> None:
+    for suffix in ("-wal", "-shm", ""):
+        place.with_name(place.name + suffix).unlink(missing_ok=True)
 
 
 def inode(place: Path | None) -> int:

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from scriptorium.format.traces import Traces
-from scriptorium.workspace import disk, install, journal
+from scriptorium.workspace import catalog_file, disk, install, journal
 from scriptorium.workspace.layout import Layout
 
 _LOGS = (".log", ".jsonl")
-_BUSY_SECONDS = 5.0
 
 
 def sweep(layout: Layout, traces: Traces) -> None:
@@ -37,7 +35,7 @@ def sweep(layout: Layout, traces: Traces) -> None:
         journal.recover(layout)
         journal.settle(layout)
         install.remove_litter(Path(folder) for folder, _, _ in os.walk(layout.runtime_dir))
-        _rewrite(layout.cache / "catalog.sqlite", traces)
+        catalog_file.purge(layout.catalog, traces.stand_in)
     for name in disk.current.listing(layout.runtime_dir):
         if name.endswith(_LOGS):
             _drop_lines(layout, name, traces)
@@ -86,28 +84,6 @@ def _files(root: Path, unlisted: Callable[[OSError], None] | None = None) -> Ite
             place = Path(folder, name)
             if not place.is_symlink() and place.is_file():
                 yield place
-
-
-def _rewrite(place: Path, traces: Traces) -> None:
-    """The catalog's file has its present rows and nothing else, or is gone: it is made anew."""
-    try:
-        _vacuum(place, traces)
-    except sqlite3.Error:
-        for suffix in ("-wal", "-shm", ""):
-            place.with_name(place.name + suffix).unlink(missing_ok=True)
-
-
-def _vacuum(place: Path, traces: Traces) -> None:
-    if not place.is_file():
-        return
-    with closing(sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None)) as opened:
-        opened.execute("PRAGMA secure_delete=ON")
-        gone = opened.execute("SELECT path FROM files WHERE digest IS NULL").fetchall()
-        rows = [row for row in gone if traces.stand_in(str(row[0]))]
-        opened.executemany("DELETE FROM files WHERE path = ?", rows)
-        opened.execute("VACUUM")
-        if opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise sqlite3.OperationalError("another process reads the log of the catalog")
 
 
 def _drop_lines(layout: Layout, name: str, traces: Traces) -> None:

@@ -18,6 +18,7 @@ from scriptorium.workspace import disk
 RUNTIME = ".scriptorium"
 FORMER_RUNTIME = ".nativemem"
 CORE = "core.md"
+CATALOG = "catalog.sqlite"
 _RUNTIME_JSON = b'{"format": 1}\n'
 FIRST_CORE = b"# Core memory\n"
 
@@ -65,6 +66,10 @@ class Layout:
     @property
     def cache(self) -> Path:
         return self.runtime_dir / "cache"
+
+    @property
+    def catalog(self) -> Path:
+        return self.cache / CATALOG
 
     @property
     def ingest_log(self) -> Path:

@@ -16,6 +16,7 @@ from scriptorium.errors import (
     InvalidArgument,
     InvalidTopicFormat,
     PathOutsideWorkspace,
+    ScriptoriumError,
 )
 from scriptorium.format import ids, markdown, paths, sources
 from scriptorium.format.model import (
@@ -179,6 +180,15 @@ class Snapshot:
                 f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8 in an editor.",
                 path=path,
             ) from error
+
+    def text(self, path: RelPath) -> str | None:
+        """The file's text; None for one that cannot be read. Raises SnapshotMoved."""
+        try:
+            return self.read(path)
+        except SnapshotMoved:
+            raise
+        except ScriptoriumError:
+            return None
 
     def topic(self, path: RelPath) -> Topic | None:
         """The parse of a topic or the core; None when there is no such file or it cannot

@@ -19,6 +19,7 @@ from scriptorium.format.model import Problem, RelPath, Revision
 from scriptorium.workspace import rendering, scan
 from scriptorium.workspace.catalog import Catalog, FileRow, ViewRow
 from scriptorium.workspace.facts import Stored, encode
+from scriptorium.workspace.layout import CATALOG
 from scriptorium.workspace.lookout import Findings, Found, Lookout
 from scriptorium.workspace.mirror import EMPTY, FileState, Gone, Mirror
 from scriptorium.workspace.signatures import UNLISTED
@@ -45,7 +46,7 @@ class Tracker:
     def __init__(self, root: Path, cache: Path, clock: Callable[[], int] = time.time_ns) -> None:
         self._root = root
         self._clock = clock
-        self._place = cache / "catalog.sqlite"
+        self._place = cache / CATALOG
         self._overlay = _NO_OVERLAY
         self._begin(Catalog.open(self._place))
 

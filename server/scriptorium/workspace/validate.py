@@ -13,7 +13,7 @@ from scriptorium.format import markdown, paths, sources
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import view_files
 from scriptorium.workspace.checking import State, check_core, check_topic
-from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.workspace import Workspace
 
 
@@ -53,26 +53,17 @@ def _file(snapshot: Snapshot, path: RelPath, state: State) -> Iterator[Problem]:
         return
     match paths.kind(path):
         case "core":
-            text = _text(snapshot, path)
+            text = snapshot.text(path)
             yield from check_core(text, state) if text is not None else ()
         case "topic":
             yield from _unwritable(path)
-            text = _text(snapshot, path)
+            text = snapshot.text(path)
             if text is not None:
                 yield from check_topic(path, markdown.parse_topic(text), state)
         case "source":
             yield from _misplaced(snapshot, path)
         case _:
             pass
-
-
-def _text(snapshot: Snapshot, path: RelPath) -> str | None:
-    try:
-        return snapshot.read(path)
-    except SnapshotMoved:
-        raise
-    except ScriptoriumError:
-        return None
 
 
 def _unwritable(path: RelPath) -> Iterator[Problem]:
