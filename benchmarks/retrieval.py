@@ -44,7 +44,8 @@ from rank_bm25 import BM25Okapi
 
 from scriptorium.search.embedding import Endpoint
 from scriptorium.search.index import Index, Method
-from scriptorium.workspace.transaction import SourceInput, Update, update
+from scriptorium.workspace.archive import SourceInput
+from scriptorium.workspace.transaction import Update, update
 from scriptorium.workspace.workspace import Workspace
 
 DEPTHS = (1, 5, 10, 20)

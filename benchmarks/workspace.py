@@ -34,7 +34,7 @@ from scriptorium.interface import calling
 from scriptorium.interface.call import Call
 from scriptorium.interface.memory import Memory
 from scriptorium.workspace.layers import LayerSpec, open_layers
-from scriptorium.workspace.transaction import validate
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 NOW = datetime(2026, 8, 9, 12, tzinfo=UTC)

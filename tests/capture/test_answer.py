@@ -17,7 +17,8 @@ from scriptorium.capture.answer import SCHEMA, Addition, Answer, Refused, Revisi
 from scriptorium.capture.prose import InvalidProseError, line, prose
 from scriptorium.capture.render import Places
 from scriptorium.format.model import RelPath
-from scriptorium.workspace.transaction import SourceInput, Update, update
+from scriptorium.workspace.archive import SourceInput
+from scriptorium.workspace.transaction import Update, update
 from scriptorium.workspace.workspace import Workspace
 
 NOON = datetime(2026, 8, 3, 12, 0, tzinfo=UTC)

@@ -14,7 +14,8 @@ from tests.workspace import updates
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import catalog_file, facts, signatures
 from scriptorium.workspace.layout import Layout
-from scriptorium.workspace.transaction import rebuild_views, validate
+from scriptorium.workspace.transaction import rebuild_views
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 HOME = RelPath("topics/home.md")

@@ -19,7 +19,7 @@ from scriptorium.format import removal, sources
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import erasure, forget
 from scriptorium.workspace.storage import TEMP_PREFIX
-from scriptorium.workspace.transaction import validate
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 from .updates import fact, open_workspace, send, text_of

@@ -14,7 +14,9 @@ from tests.workspace import updates
 from scriptorium.errors import BrokenContract, InvalidArgument, InvalidTopicFormat
 from scriptorium.format.model import Problem, RelPath
 from scriptorium.workspace import scan
-from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update, validate
+from scriptorium.workspace.archive import SourceInput
+from scriptorium.workspace.transaction import Update, UpdateResult, update
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 HOME = "topics/home.md"

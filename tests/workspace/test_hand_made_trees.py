@@ -13,7 +13,7 @@ from tests.workspace import updates
 
 from scriptorium.errors import InvalidArgument
 from scriptorium.format.model import RelPath
-from scriptorium.workspace.transaction import validate
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 HOME = "topics/home.md"

@@ -20,7 +20,8 @@ from scriptorium.workspace.catalog import Catalog, FileRow
 from scriptorium.workspace.digests import digest
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.snapshot import Snapshot, SnapshotMoved
-from scriptorium.workspace.transaction import rebuild_views, validate
+from scriptorium.workspace.transaction import rebuild_views
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace, WorkspaceUnreadable
 
 HOME = RelPath("topics/home.md")

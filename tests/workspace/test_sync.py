@@ -24,9 +24,11 @@ from scriptorium.errors import (
 from scriptorium.format import sources
 from scriptorium.format.model import RelPath, SourceId
 from scriptorium.workspace import disk, remote, sync
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.git_run import Git
 from scriptorium.workspace.sync import SyncResult
-from scriptorium.workspace.transaction import SourceInput, Update, update, validate
+from scriptorium.workspace.transaction import Update, update
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 from .updates import NOW, fact, open_workspace, send, text_of

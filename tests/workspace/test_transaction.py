@@ -26,8 +26,10 @@ from scriptorium.errors import (
 )
 from scriptorium.format.model import RelPath, Revision, SourceId
 from scriptorium.workspace import journal
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.snapshot import Snapshot
-from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update, validate
+from scriptorium.workspace.transaction import Update, UpdateResult, update
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 HOME = "topics/home.md"

@@ -18,8 +18,9 @@ from scriptorium.errors import DanglingBlockLink
 from scriptorium.format import views
 from scriptorium.format.model import RelPath
 from scriptorium.workspace import rendering, view_files
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.snapshot import Snapshot
-from scriptorium.workspace.transaction import SourceInput, Update, update
+from scriptorium.workspace.transaction import Update, update
 from scriptorium.workspace.workspace import Workspace
 
 PATHS = st.sampled_from([f"topics/{name}.md" for name in ("a", "b", "c/d", "c/e", "居")])

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.workspace import updates
 
-from scriptorium.workspace.transaction import rebuild_views, validate
+from scriptorium.workspace.transaction import rebuild_views
+from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 HOME, OFFICE = "topics/home.md", "topics/office.md"

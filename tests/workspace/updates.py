@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from scriptorium.format.model import RelPath
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.snapshot import Snapshot
-from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult, update
+from scriptorium.workspace.transaction import Update, UpdateResult, update
 from scriptorium.workspace.workspace import Workspace
 
 NOW = datetime(2026, 8, 4, 12, tzinfo=UTC)

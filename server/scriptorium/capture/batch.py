@@ -34,9 +34,10 @@ from scriptorium.errors import (
 from scriptorium.format import ids, times
 from scriptorium.format.model import RelPath
 from scriptorium.format.tokens import estimate_tokens
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.storage import advice
-from scriptorium.workspace.transaction import SourceInput, Update, update
+from scriptorium.workspace.transaction import Update, update
 from scriptorium.workspace.workspace import Workspace
 
 ATTEMPTS = 2

@@ -15,12 +15,9 @@ from functools import cached_property
 
 from scriptorium.format import evidence, ids, inline
 from scriptorium.format.citing import Sources
-from scriptorium.format.links import moves, rewrite_links
 from scriptorium.format.model import BlockId, EvidenceId, Problem, RelPath, Rule, SourceId
 from scriptorium.format.page import BLOCK, EVIDENCE, Page
 from scriptorium.format.regions import Region, regions, replaced
-
-__all__ = ["Materialised", "materialise", "moves", "rewrite_links"]
 
 
 @dataclass(frozen=True, slots=True)

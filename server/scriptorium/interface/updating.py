@@ -16,8 +16,9 @@ from scriptorium.interface.call import Call
 from scriptorium.interface.envelope import Answer, success
 from scriptorium.interface.memory import Memory
 from scriptorium.workspace import transaction
+from scriptorium.workspace.archive import SourceInput
 from scriptorium.workspace.layers import own_revision
-from scriptorium.workspace.transaction import SourceInput, Update, UpdateResult
+from scriptorium.workspace.transaction import Update, UpdateResult
 from scriptorium.workspace.workspace import Workspace
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scriptorium.errors import InvalidArgument, InvalidTopicFormat
-from scriptorium.format import markdown, materialise, paths, sources
+from scriptorium.format import links, markdown, materialise, paths, sources
 from scriptorium.format.model import (
     BlockId,
     RelPath,
@@ -135,7 +135,7 @@ def _linked(
     topics = {p: markdown.parse_topic(t) for p, t in edits.items() if t is not None}
     were = {b.id: p for p in edits for b in snapshot.mirror.topic(p).blocks}
     are = {b.id: p for p, t in topics.items() for b in t.blocks if b.id is not None}
-    moved = materialise.moves(were, are)
+    moved = links.moves(were, are)
     targets = {block: target for block, (_, target) in moved.items()}
 
     def exists(path: RelPath) -> bool:
@@ -154,9 +154,7 @@ def _linked(
         if not moved and origin == path:
             continue
         came = {block: source for block, (source, target) in moved.items() if target == path}
-        texts[path] = materialise.rewrite_links(
-            text, origin, path, targets, exists=exists, came=came
-        )
+        texts[path] = links.rewrite_links(text, origin, path, targets, exists=exists, came=came)
         topics[path] = markdown.parse_topic(texts[path] or "")
     return texts, topics
 

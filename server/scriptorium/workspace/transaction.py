@@ -19,7 +19,6 @@ from scriptorium.errors import (
     BrokenContract,
     ConcurrentUpdate,
     GitCommitFailed,
-    InvalidArgument,
     Json,
     ScriptoriumError,
 )
@@ -38,14 +37,7 @@ from scriptorium.workspace.digests import digest_of
 from scriptorium.workspace.drafting import Draft
 from scriptorium.workspace.journal import Change
 from scriptorium.workspace.snapshot import Snapshot
-from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
-
-__all__ = ["SourceInput", "Update", "UpdateResult", "rebuild_views", "update", "validate"]
-
-MOST_PATCH = 256 * 1024
-"""Bytes of UTF-8 in a patch."""
-
 
 type _Fault = tuple[str, str]
 """A file and a rule that it breaks."""
@@ -99,7 +91,6 @@ def update(workspace: Workspace, update: Update, *, now: datetime) -> UpdateResu
     BrokenContract, after which nothing has changed; and in Git mode `on` GitCommitFailed, after
     which memory is installed and `details` holds the whole result.
     """
-    _check_size(update.patch)
     archive.check(update.sources)
     parsed = patch.parse(update.patch, update.layer) if update.patch is not None else None
     with workspace.writing() as snapshot:
@@ -121,14 +112,6 @@ def rebuild_views(workspace: Workspace) -> tuple[RelPath, ...]:
         with workspace.tracking() as tracker:
             tracker.installed({}, plan.digests, planned=snapshot.sequence, blocked=plan.blocked)
         return tuple(sorted(RelPath(change.path) for change in plan.changes))
-
-
-def _check_size(text: str | None) -> None:
-    size = len((text or "").encode("utf-8", "surrogatepass"))
-    if size > MOST_PATCH:
-        raise InvalidArgument(
-            f"The patch has {size} bytes, more than {MOST_PATCH}. Split the update."
-        )
 
 
 def _check_base(snapshot: Snapshot, base: Revision | None) -> None:
