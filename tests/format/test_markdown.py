@@ -135,3 +135,10 @@ def test_all_links_of_a_free_text_are_found_in_the_order_of_lines() -> None:
         (3, "b.md#x"),
         (5, "c d.md"),
     ]
+
+
+def test_a_text_that_was_just_read_is_not_read_again_unless_it_is_long() -> None:
+    text = "# Home\n\nOne. ^a\n"
+    assert parse(text) is parse("".join(text.splitlines(keepends=True)))
+    long = text * (1 << 15)
+    assert parse(long) is not parse(long)

@@ -15,6 +15,7 @@ from scriptorium.format import claims
 from scriptorium.format.evidence import evidence
 from scriptorium.format.inline import plain
 from scriptorium.format.model import Block, Evidence, Heading, Link, Topic
+from scriptorium.format.remembering import remembering
 from scriptorium.format.scan import scan
 from scriptorium.format.segments import BLOCK_KINDS, Segment
 
@@ -29,6 +30,7 @@ class Parsed:
     topic: Topic
 
 
+@remembering
 def parse(text: str) -> Parsed:
     """What `text` says, and its pieces. Takes every text."""
     segments = scan(text)

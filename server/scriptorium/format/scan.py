@@ -11,10 +11,10 @@ paragraph takes in a table or a fence that touches it, unless an id has ended th
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
 
 from scriptorium.format import lines as md
 from scriptorium.format import reach
+from scriptorium.format.remembering import remembering
 from scriptorium.format.segments import (
     BlockKind,
     Growing,
@@ -26,21 +26,12 @@ from scriptorium.format.segments import (
 )
 
 _DEEPEST = 64  # deeper list marks are text, so that a line of nothing but marks stays linear
-_LONGEST = 1 << 18
-"""Characters of a text whose segments are remembered."""
 
 
+@remembering
 def scan(text: str) -> tuple[Segment, ...]:
     """The segments of `text`, in order; their texts joined are `text`."""
-    return _remembered(text) if len(text) <= _LONGEST else _segments(text)
-
-
-def _segments(text: str) -> tuple[Segment, ...]:
     return tuple(with_ids_below(_Scanner(text).run()))
-
-
-# An update looks at one text for names, for links and for its blocks.
-_remembered = lru_cache(maxsize=8)(_segments)
 
 
 class _Scanner:
