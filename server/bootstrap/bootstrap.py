@@ -57,7 +57,7 @@ def arguments() -> argparse.Namespace:
 
 
 def wait_for_builder(options: argparse.Namespace, log: int) -> int:
-    say("preparing the Python environment, once (some 5 to 30 seconds) ...")
+    say("preparing the Python environment, once (some 10 seconds, more on a slow network) ...")
     started = time.monotonic()
     code = subprocess.call(
         [sys.executable, "-I", *sys.argv, "--build"],
@@ -91,7 +91,7 @@ def build(options: argparse.Namespace) -> int:
         except (BuildError, OSError, subprocess.SubprocessError) as error:
             reason = " ".join(str(error).split())
             when = time.strftime("%Y-%m-%d %H:%M:%S %z")
-            write(error_file(options), f"{reason}\nat {when}; more in {options.envs}/build.log\n")
+            write(error_file(options), f"{reason} (more in {options.envs}/build.log)\nat {when}\n")
             return 2
         with contextlib.suppress(FileNotFoundError):
             error_file(options).unlink()

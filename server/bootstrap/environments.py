@@ -1,28 +1,30 @@
 """The environments: one of what is pinned, and one of this package on top of it.
 
-    DIR/deps-<16 hex>/   what a lock file pins, compiled; named by a hash of the lock and of the
-                         interpreter
-    DIR/<16 hex>/        this package, compiled; named by a hash of the former and of the package
-                         (its version and every file), so that an update or an edit of the package
-                         does not install everything anew, and each checkout starts what it holds
+    DIR/deps-<16 hex>/   what a lock file pins; named by a hash of the lock and of the interpreter
+    DIR/<16 hex>/        this package; named by a hash of the former and of the package (its version
+                         and every file), so that an update or an edit of the package does not
+                         install everything anew, and each checkout starts what it holds
     DIR/start/<key>      the launcher's index
 
 Promises: `.ready` is written last, and a folder without it, left by a killed builder, is removed.
-The caller holds the lock. Nothing is written below the plugin. Python 3.8, standard library only.
+Bytecode is no part of being ready: it is made while the server runs already, which compiles what it
+imports by itself. The caller holds the lock. Nothing is written below the plugin. Python 3.8,
+standard library only.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import interpreters
-from interpreters import PIP, Interpreter, Uv
-from steps import BuildError, is_ready, mark_ready, read, run, works
+from interpreters import PIP, Uv
+from steps import BuildError, download, is_ready, mark_ready, read, run, works
 
 # What newer ones replaced goes, but not at once: servers may still run from it.
 KEPT_DEPS, KEPT_PACKAGES = 3, 20
@@ -58,8 +60,8 @@ def of_plugin(root: Path, envs: Path) -> str:
             target = site_packages(folder) / path_inside
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        compile_packages(folder)
         mark_ready(folder, deps.name)
+        compile_meanwhile(folder, deps)
     os.utime(folder / ".ready")
     return folder.name
 
@@ -79,13 +81,14 @@ def package_files(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def make_environment(deps: Path, folder: Path) -> None:
-    """An empty virtual environment that sees `deps` through a .pth."""
+    """An empty virtual environment that sees `deps` by a .pth; the launcher sees it by a link."""
     create = "import sys, venv; venv.EnvBuilder(symlinks=True, with_pip=False).create(sys.argv[1])"
     run([str(deps / "bin" / "python"), "-I", "-c", create, str(folder)])
     packages = site_packages(folder)
     # Relative, because Python reads a .pth in the locale's encoding and the path may be in another.
     relative = os.path.relpath(site_packages(deps), packages)
     (packages / "deps.pth").write_text(relative + "\n", encoding="utf-8")
+    (folder / "deps").symlink_to(os.path.relpath(deps, folder))
 
 
 def dependencies(root: Path, envs: Path, lock_name: str) -> Path:
@@ -97,44 +100,47 @@ def dependencies(root: Path, envs: Path, lock_name: str) -> Path:
     digest = hashlib.sha256(lock.read_bytes() + f"{python.identity} {python.path}".encode())
     folder = envs / f"deps-{digest.hexdigest()[:16]}"
     if not usable(folder):
-        install(lock, folder, python, uv)
-        compile_packages(folder)
+        install(lock, folder, python.path, uv)
         mark_ready(folder, python.path)
     os.utime(folder / ".ready")
     return folder
 
 
-def install(lock: Path, folder: Path, python: Interpreter, uv: Uv) -> None:
-    """By the user's uv, else by pip, else by our own uv: a system's Python may have no pip."""
-    first, second = (by_uv, by_pip) if uv.found else (by_pip, by_uv)
+def install(lock: Path, folder: Path, python: str, uv: Uv) -> None:
+    """By uv, the user's or our own, else by pip, which takes several times as long."""
     try:
-        first(lock, folder, python, uv)
+        by_uv(lock, folder, python, uv)
     except BuildError as failure:
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            second(lock, folder, python, uv)
+            by_pip(lock, folder, python)
         except BuildError:
             raise failure from None
 
 
-def by_uv(lock: Path, folder: Path, python: Interpreter, uv: Uv) -> None:
-    run([python.path, "-I", "-m", "venv", "--without-pip", str(folder)])
+def by_uv(lock: Path, folder: Path, python: str, uv: Uv) -> None:
+    run([python, "-I", "-m", "venv", "--without-pip", str(folder)])
     target = str(folder / "bin" / "python")
     options = ("--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", str(lock))
-    run([uv.path(), "pip", "install", "--python", target, *options])
+    download([uv.path(), "pip", "install", "--python", target, *options])
 
 
-def by_pip(lock: Path, folder: Path, python: Interpreter, uv: Uv) -> None:
-    del uv
-    run([python.path, "-I", "-m", "venv", str(folder)])
-    run([str(folder / "bin" / "python"), *PIP, str(lock)])
+def by_pip(lock: Path, folder: Path, python: str) -> None:
+    run([python, "-I", "-m", "venv", str(folder)])
+    download([str(folder / "bin" / "python"), *PIP, "-r", str(lock)])
 
 
-def compile_packages(folder: Path) -> None:
-    """An environment that is not compiled starts twice as slowly."""
-    python = str(folder / "bin" / "python")
-    with contextlib.suppress(BuildError):  # a template, or a fixture of a package's tests
-        run([python, "-I", "-m", "compileall", "-q", "-j", "0", str(site_packages(folder))])
+def compile_meanwhile(folder: Path, deps: Path) -> None:
+    """A process of its own compiles everything, which takes longer than all the rest."""
+    packages = [str(site_packages(place)) for place in (folder, deps)]
+    gently = "import compileall, os; os.nice(10); compileall.main()"
+    subprocess.Popen(
+        [str(folder / "bin" / "python"), "-I", "-c", gently, "-q", "-j", "0", *packages],
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stdout,
+        stderr=sys.stdout,
+        start_new_session=True,
+    )
 
 
 def site_packages(folder: Path) -> Path:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from steps import BuildError, is_ready, mark_ready, run, works
+from steps import BuildError, download, is_ready, mark_ready, run, works
 
 OLDEST = (3, 12)
 NEWEST_WITH_WHEELS = (3, 14)
@@ -26,7 +26,7 @@ print(json.dumps([sys.version_info[:2], "-".join(parts), os.path.realpath(sys.ex
 """
 PIP = (
     "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-compile",
-    "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r",
+    "--no-deps", "--require-hashes", "--only-binary", ":all:",
 )  # fmt: skip
 
 
@@ -52,14 +52,21 @@ class Uv:
     def _ours(self) -> str:
         uv = str(self._folder / "bin" / "uv")
         if not (is_ready(self._folder) and works([uv, "--version"])):
+            shutil.rmtree(self._folder, ignore_errors=True)
             try:
-                run([sys.executable, "-I", "-m", "venv", "--clear", str(self._folder)])
-                run([str(self._folder / "bin" / "python"), *PIP, str(self._lock)])
+                self._install()
             except BuildError as error:
-                raise BuildError(f"uv cannot be installed ({error})") from error
+                raise BuildError(f"uv cannot be installed: {error}") from error
             mark_ready(self._folder)
         self.found = uv
         return uv
+
+    def _install(self) -> None:
+        python, where = sys.executable, ["--target", str(self._folder)]
+        if not works([python, "-I", "-c", "import pip"]):
+            run([python, "-I", "-m", "venv", str(self._folder)])
+            python, where = str(self._folder / "bin" / "python"), []
+        download([python, *PIP, *where, "-r", str(self._lock)])
 
 
 def find(uv: Uv) -> Interpreter:
@@ -77,11 +84,11 @@ def find(uv: Uv) -> Interpreter:
     if newer:
         return newer
     try:
-        run([uv.path(), "python", "install", "{}.{}".format(*OLDEST)])
+        download([uv.path(), "python", "install", "{}.{}".format(*OLDEST)])
         return _by_uv(uv.path())
     except BuildError as error:
         raise BuildError(
-            f"found no Python 3.12 or newer, and could not get one: {error}; install Python 3.12"
+            f"found no Python 3.12 or newer (install one), and could not get one: {error}"
         ) from error
 
 

@@ -16,6 +16,9 @@ NOT_PASSED_ON = {
     "PIP_CONSTRAINT", "UV_PYTHON", "UV_CONSTRAINT", "UV_PROJECT_ENVIRONMENT",
 }  # fmt: skip
 
+LONGEST = 300
+"""Characters of what a program said that a line for the user repeats."""
+
 
 class BuildError(Exception):
     """The environment cannot be made; the text is one line for the user."""
@@ -44,10 +47,18 @@ def run(command: Sequence[str]) -> str:
     return output
 
 
+def download(command: Sequence[str]) -> str:
+    """`run`, of a command that asks a package index."""
+    try:
+        return run(command)
+    except BuildError as error:
+        raise BuildError(f"{error}; is the package index reachable?") from error
+
+
 def last_words(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith(("error", "× ", "caused by"))]
-    return (errors or lines or ["it said nothing"])[-1]
+    return (errors or lines or ["it said nothing"])[-1][:LONGEST]
 
 
 def works(command: Sequence[str]) -> bool:

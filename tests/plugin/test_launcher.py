@@ -37,7 +37,9 @@ def lines(stderr: bytes) -> list[str]:
 
 
 def ready(machine) -> list[str]:
-    return sorted(stamp.parent.name for stamp in machine.envs.glob("*/.ready"))
+    """The environments that are whole; the uv that made them is left aside."""
+    names = (stamp.parent.name for stamp in machine.envs.glob("*/.ready"))
+    return sorted(name for name in names if name != "uv")
 
 
 def test_with_only_an_old_python_on_path_the_hidden_one_serves_and_the_plugin_is_not_touched(
@@ -63,8 +65,9 @@ def test_with_only_an_old_python_on_path_the_hidden_one_serves_and_the_plugin_is
     assert told["root"] == str(odd.resolve())
     assert tree(odd) == before
     package = machine.envs / Path(str(told["python"])).parent.parent.name
-    assert list(package.rglob("scriptorium/interface/__pycache__/cli.*.pyc"))
-    assert list(machine.envs.glob("deps-*/lib/*/site-packages/filelock/__pycache__/*.pyc"))
+    wait_for(lambda: list(package.rglob("scriptorium/interface/__pycache__/cli.*.pyc")))
+    pinned = "deps-*/lib/*/site-packages/filelock/__pycache__/"
+    wait_for(lambda: list(machine.envs.glob(f"{pinned}asyncio.*.pyc")))  # the stub imports no such
 
 
 def test_the_launcher_becomes_the_server_and_says_nothing_when_warm(machine, plugin):
@@ -154,6 +157,15 @@ def test_an_interpreter_that_went_away_is_replaced(machine, plugin):
     assert done.returncode == 0, done.stderr
 
 
+def test_when_what_is_pinned_went_away_it_is_installed_again(machine, plugin):
+    launcher = plugin / "bin" / "scriptorium"
+    machine.told(launcher)
+    (pinned,) = machine.envs.glob("deps-*")
+    pinned.rename(machine.home / "gone")
+    assert machine.told(launcher)["text"] == "as first written"
+    assert list(machine.envs.glob("deps-*")) == [pinned]
+
+
 def test_what_lies_in_the_project_or_on_pythonpath_is_not_imported(machine, plugin, tmp_path):
     project = tmp_path / "project"
     project.mkdir()
@@ -229,6 +241,8 @@ def test_when_nothing_can_be_downloaded_the_reason_is_said_and_kept_until_it_wor
     assert (done.returncode, done.stdout) == (2, b"")
     kept = (machine.envs / "last-error.txt").read_text().splitlines()
     assert lines(done.stderr)[-1] == f"scriptorium: {kept[0]}"
+    assert "is the package index reachable?" in kept[0]
+    assert f"more in {machine.envs}/build.log" in kept[0]
     for name in (*offline, "PIP_CONFIG_FILE"):
         del machine.extra[name]
     machine.told(plugin / "bin" / "scriptorium")
