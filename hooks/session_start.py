@@ -20,7 +20,7 @@ sys.path.insert(0, HERE)  # it is run by path and isolated
 
 import places
 import reading
-from trouble import bootstrap_failure, capture_trouble
+from trouble import capture_trouble, server_trouble
 
 LIMIT = 9000
 MAP_SHARE = 900  # characters kept for a layer's map, however long its core is
@@ -67,7 +67,7 @@ def compose(root: str, home: str, event: dict[str, object]) -> str:
     if not (isinstance(cwd, str) and os.path.isdir(cwd)):
         cwd = here(home)
     layers = places.workspaces(home, cwd, root)
-    told = [bootstrap_failure(home), *(capture_trouble(folder) for _, folder in layers)]
+    told = [server_trouble(home, time.time()), *(capture_trouble(folder) for _, folder in layers)]
     protocol = reading.text(os.path.join(root, "protocol", "session-start.md")).strip()
     head = "\n\n".join(filter(None, [protocol, *told, FRAME]))
     share = (LIMIT - size(head) - size(END)) // len(layers)

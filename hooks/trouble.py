@@ -14,19 +14,62 @@ import re
 import reading
 
 RUNTIME_FOLDERS = (".scriptorium", ".nativemem")  # the second is the former name
-WORDS = 300
+RECONNECT = "in Claude Code `/mcp`, scriptorium, Reconnect; in Codex a new session"
+SERVER = "plugin:scriptorium:scriptorium"
+PASSED_OVER = "mcp-needs-auth-cache.json"
+PUT_OFF = 15 * 60  # seconds
+WORDS = 500
 KIND = re.compile(r"[a-z-]{3,20}(?=:)")
 SET_ASIDE_LIMIT = 16 << 20
 
 
-def bootstrap_failure(home: str) -> str:
-    """Why the launcher could not make its environment, if the last try failed."""
+def server_trouble(home: str, now: float) -> str:
+    """Why this session may be without the server's tools, and what brings them."""
     envs = os.environ.get("SCRIPTORIUM_ENV_DIR") or os.path.join(home, ".scriptorium", "env")
+    return bootstrap_failure(envs) or put_off(home, now) or first_start(envs)
+
+
+def bootstrap_failure(envs: str) -> str:
+    """Why the launcher could not make its environment, if the last try failed."""
     said = reading.text(os.path.join(envs, "last-error.txt"), 4096)
     reason = one_line(said.partition("\n")[0])
     return reason and (
         f"Scriptorium could not start its server: {reason}. Until that is mended its tools are "
-        "missing. Tell the user once; `scriptorium doctor` says more."
+        "missing. Tell the user once; `scriptorium doctor` says more. What brings the tools then: "
+        f"{RECONNECT}."
+    )
+
+
+def put_off(home: str, now: float) -> str:
+    """That Claude Code passes the server over, as it does after a start that took too long."""
+    if "PLUGIN_ROOT" in os.environ:  # Codex
+        return ""
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    try:
+        passed = json.loads(reading.beginning(os.path.join(folder, PASSED_OVER)))
+        since = now - passed[SERVER]["timestamp"] / 1000
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    if not 0 <= since < PUT_OFF:
+        return ""
+    return (
+        "Claude Code gave up on Scriptorium's server when it started last, and passes it over for "
+        "15 minutes from then. If its tools are missing, tell the user once what brings them: "
+        f"{RECONNECT}."
+    )
+
+
+def first_start(envs: str) -> str:
+    """That the environment is being made, where there was never one."""
+    try:
+        made = os.listdir(os.path.join(envs, "start"))
+    except OSError:
+        made = []
+    if made:
+        return ""
+    return (
+        "Scriptorium's Python environment is being made, once. If its tools are still missing in a "
+        f"minute, tell the user once what brings them: {RECONNECT}."
     )
 
 

@@ -313,6 +313,12 @@ def _plugin_disabled(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"enabledPlugins": {PLUGIN: False}}))
 
 
+def _server_passed_over(machine: Machine) -> None:
+    when = int(datetime.now(UTC).timestamp() * 1000)
+    cache = {SERVER: {"timestamp": when, "id": "fcda991bab84ebcf"}}
+    machine.write(".claude/mcp-needs-auth-cache.json", json.dumps(cache))
+
+
 def _transcripts_deleted(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"cleanupPeriodDays": 3}))
 
@@ -354,6 +360,7 @@ def machine(environment: dict[str, str], residence: Remembered) -> Iterator[Mach
         (_no_model, "broken", "no model nomic-embed-text", "ollama pull nomic-embed-text"),
         (_server_disabled, "note", "server is off in /home/dev/mill", "disabledMcpServers"),
         (_plugin_disabled, "warning", "plugin is disabled", f"claude plugin enable {PLUGIN}"),
+        (_server_passed_over, "warning", "passed over until", "Reconnect"),
         (_transcripts_deleted, "note", "after 3 days", "cleanupPeriodDays"),
         (_hooks_untrusted, "warning", "not trusted yet", "/hooks"),
     ],

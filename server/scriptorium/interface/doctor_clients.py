@@ -10,6 +10,7 @@ import json
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from scriptorium.capture import locate
@@ -23,6 +24,8 @@ from scriptorium.interface.surroundings import Surroundings
 _PLUGIN = "scriptorium@scriptorium"
 _SERVER = "plugin:scriptorium:scriptorium"
 _SHORT_DAYS = 30
+_PASSED_OVER = 15 * 60
+"""Seconds."""
 
 
 def findings(around: Surroundings, settings: Settings) -> Iterator[Finding]:
@@ -73,8 +76,22 @@ def _claude(around: Surroundings) -> Iterator[Finding]:
     if any(mapping(entry).get("serverName") == _SERVER for entry in denied):
         mend = f"remove it from {folder / 'settings.json'}"
         yield note("clients", f"Claude Code: the server {_SERVER} is denied", mend)
+    yield from _passed_over(folder, around)
     yield from _retention(settings, folder)
     yield from _projects(around)
+
+
+def _passed_over(folder: Path, around: Surroundings) -> Iterator[Finding]:
+    """A server that took too long to start is not tried again for a while."""
+    entry = mapping(_json(folder / "mcp-needs-auth-cache.json").get(_SERVER))
+    gave_up = entry.get("timestamp")
+    if not isinstance(gave_up, (int, float)):
+        return
+    again = gave_up / 1000 + _PASSED_OVER
+    if 0 <= again - around.clock().timestamp() <= _PASSED_OVER:
+        until = f"{datetime.fromtimestamp(again, UTC).astimezone():%H:%M}"
+        told = f"Claude Code: the server took too long to start and is passed over until {until}"
+        yield warning("clients", told, "type /mcp in Claude Code, choose scriptorium, Reconnect")
 
 
 def _retention(settings: Mapping[str, Json], folder: Path) -> Iterator[Finding]:
