@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scriptorium.interface.arguments import Source
-from scriptorium.workspace import transaction
+from scriptorium.workspace.validate import validate
 
 from .conftest import MOVE, Layered, Remembered, creation, digest, topic
 
@@ -245,7 +245,7 @@ def test_source_that_only_core_cites_is_linked_from_it(remembered: Remembered) -
     assert "new-" not in core
     assert core.count(data["source_ids"]["new-source-move"]) == 2
     assert core.count(data["evidence_ids"]["new-evidence-m"]) == 2
-    assert transaction.validate(remembered.memory.workspace(remembered.memory.layers.default)) == []
+    assert validate(remembered.memory.workspace(remembered.memory.layers.default)) == []
 
 
 def test_a_missing_source_that_core_cites_is_refused(remembered: Remembered) -> None:
