@@ -39,7 +39,8 @@ def field_of(
     before = np.arange(-1, size - 1) if chained else np.full(size, -1)
     after = np.append(np.arange(1, size), -1) if chained else np.full(size, -1)
     before, after = np.append(before, -1), np.append(after, -1)
-    sizes = bm25.spread(np.array([len(words) for words in corpus], float), before, after)
+    own = np.array([len(words) for words in corpus], float)
+    sizes = bm25.spread(own, before, after, np.arange(size))
     return Field(segments, np.ones(size, bool), sizes, before, after)
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scriptorium.search import collection, compact, follower
+from scriptorium.search import bm25, collection, compact, follower
+from scriptorium.search.arrays import Array
 from scriptorium.search.collection import Collection
 from scriptorium.search.index import Index
 from scriptorium.workspace.workspace import Workspace
@@ -60,6 +61,29 @@ def test_following_changes_gives_what_a_new_index_gives(chance: random.Random, s
             change(workspace, chance)
             followed.search(chance.choice(WORDS))
         assert answers(followed) == answers(Index(workspace))
+
+
+def test_a_change_measures_the_units_that_it_touches_alone(
+    workspace: Workspace, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        facts = [block(f"{name}{n}", "tea") for n in "12"]
+        write_topic(workspace, f"topics/{name}.md", name, facts)
+        write_thread(workspace, name, ["tea", "milk"])
+    index.search("tea")
+    measured: list[int] = []
+
+    def counting(own: Array, before: Array, after: Array, units: Array) -> Array:
+        measured.append(len(units))
+        return spread(own, before, after, units)
+
+    spread = bm25.spread
+    monkeypatch.setattr(bm25, "spread", counting)
+    write_topic(workspace, "topics/a.md", "a", [block("a1", "tea"), block("a2", "coffee")])
+    index.search("coffee")
+    write_thread(workspace, "b", ["coffee"])
+    index.search("coffee")
+    assert measured == [1, 3]
 
 
 @settings(max_examples=15)

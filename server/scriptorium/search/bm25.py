@@ -106,17 +106,16 @@ class Okapi(BM25Okapi):  # type: ignore[misc]  # rank_bm25 has no types
         return np.asarray(counts * (self.idf[term] * (self.k1 + 1)) / (counts + norms))
 
 
-def spread(values: Array, before: Array, after: Array) -> Array:
-    """`values` (one a unit) with their neighbours' values, each step away at half the weight."""
-    total = values.astype(np.float64)
+def spread(values: Array, before: Array, after: Array, units: Array) -> Array:
+    """The values of `units` with their neighbours' values, each step away at half the weight."""
+    total = values[units].astype(np.float64)
     for neighbour in (before, after):
-        units = np.flatnonzero(neighbour[:-1] >= 0)
-        reached, weight = neighbour[units], FADE
+        places, reached, weight = np.arange(len(units)), units, 1.0
         for _ in range(REACH):
-            total[units] += weight * values[reached]
             reached, weight = neighbour[reached], weight * FADE
             inside = reached >= 0
-            units, reached = units[inside], reached[inside]
+            places, reached = places[inside], reached[inside]
+            total[places] += weight * values[reached]
     return total
 
 

@@ -76,8 +76,8 @@ class Collection:
     @cached_property
     def field(self) -> bm25.Field:
         columns = self.columns
+        size = columns.unit_size.astype(np.float64)
         before, after = np.append(columns.unit_before, -1), np.append(columns.unit_after, -1)
-        size = bm25.spread(columns.unit_own, before, after)
         return bm25.Field(self.segments, self.unit_alive, size, before, after)
 
     def kind(self, document: int) -> Kind:
@@ -177,6 +177,7 @@ class _Work:
         added = [unit for each in counted for unit in each.units]
         columns = extended(base.columns, self._came, counted, self._path_of)
         self._join(columns)
+        self._measure(columns)
         first = len(base.columns.unit_document)
         new = postings.segment((number, unit.terms) for number, unit in enumerate(added, first))
         return Collection(
@@ -215,7 +216,18 @@ class _Work:
 
     def _join(self, columns: Columns) -> None:
         """Makes the records of each touched thread neighbours in their order."""
-        for thread in self._threads:
-            chain = columns.document_first[np.array(thread)]
+        for chain in self._chains(columns):
             columns.unit_before[chain] = np.append(-1, chain[:-1])
             columns.unit_after[chain] = np.append(chain[1:], -1)
+
+    def _measure(self, columns: Columns) -> None:
+        """Gives the units that are new or have new neighbours their length."""
+        new = np.arange(len(self._base.columns.unit_size), len(columns.unit_size))
+        touched = np.unique(np.concatenate([new, *self._chains(columns)]))
+        columns.unit_size[touched] = bm25.spread(
+            columns.unit_own, columns.unit_before, columns.unit_after, touched
+        )
+
+    def _chains(self, columns: Columns) -> list[Array]:
+        """The units of each touched thread, in order."""
+        return [columns.document_first[np.array(thread)] for thread in self._threads]

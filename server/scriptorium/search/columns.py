@@ -35,6 +35,8 @@ class Columns:
     """int32, one a unit."""
     unit_own: Array
     """float32: its length without its neighbours."""
+    unit_size: Array
+    """float32: its length with theirs, as BM25 counts it."""
     unit_before: Array
     unit_after: Array
     """int32: its neighbour in the thread or the block, -1 for none."""
@@ -78,6 +80,7 @@ def none() -> Columns:
         document_first=of(number),
         unit_document=of(number),
         unit_own=of(np.float32),
+        unit_size=of(np.float32),
         unit_before=of(number),
         unit_after=of(number),
         unit_digest=of(np.uint64, 2),
@@ -113,6 +116,7 @@ def extended(
         document_first=with_rows(columns.document_first, firsts),
         unit_document=with_rows(columns.unit_document, documents),
         unit_own=with_rows(columns.unit_own, [unit.size for unit in added]),
+        unit_size=with_rows(columns.unit_size, [unit.size for unit in added]),
         unit_before=with_rows(columns.unit_before, np.where(within, numbers - 1, -1)),
         unit_after=with_rows(
             columns.unit_after,

@@ -20,7 +20,7 @@ from scriptorium.workspace import journal
 from scriptorium.workspace.layout import Layout
 
 NAME = "cache/search.arrays"
-_FORMAT = "3"
+_FORMAT = "4"
 """To be raised with every change to what terms, units or columns mean."""
 
 
@@ -42,6 +42,7 @@ def compacted(collection: Collection) -> Collection:
         document_first=unit_number[old.document_first[kept_documents]],
         unit_document=document_number[old.unit_document[kept_units]],
         unit_own=old.unit_own[kept_units],
+        unit_size=old.unit_size[kept_units],
         unit_before=unit_number[old.unit_before[kept_units]],
         unit_after=unit_number[old.unit_after[kept_units]],
         unit_digest=old.unit_digest[kept_units],
