@@ -201,7 +201,18 @@ def test_a_program_that_cannot_be_started_is_a_failure(desk: Desk, agent: Agent)
     broken.chmod(0o755)
     result = clients.ask(Client(agent, desk.environ, named=str(broken)), "S", "x", budget=1)
     assert isinstance(result, Failed)
-    assert result.kind == "other"
+    assert (result.kind, result.ran) == ("not-started", False)
+
+
+def test_a_named_client_that_is_not_there_is_told_with_the_flag_that_names_it(
+    desk: Desk, agent: Agent
+) -> None:
+    named = str(desk.home / "none")
+    result = clients.ask(Client(agent, desk.environ, named=named), "S", "x", budget=1)
+    assert isinstance(result, Failed)
+    assert (result.kind, result.ran) == ("not-found", False)
+    assert named in result.message
+    assert f"--{agent}-cli" in result.message
 
 
 def test_a_client_that_is_nowhere_is_a_failure_that_says_where_it_was_looked_for(

@@ -176,6 +176,20 @@ def test_every_run_is_on_record_with_what_it_took(desk: Desk) -> None:
     assert "topics/facts/a.md" in log
 
 
+@pytest.mark.parametrize("content", [None, b"\x7fELF nonsense"], ids=["not found", "not started"])
+def test_a_model_that_never_ran_costs_nothing(desk: Desk, content: bytes | None) -> None:
+    pending_desk(desk)
+    program = desk.home / "program"
+    if content is not None:
+        program.write_bytes(content)
+        program.chmod(0o755)
+    report = desk.ingest(force=True, claude_cli=str(program))
+    assert (report.outcome, report.cost_usd) == ("failed", 0)
+    (run,) = runs(desk)
+    assert (run["input_tokens"], run["output_tokens"], run["cost_usd"]) == (0, 0, 0)
+    assert ingest.status(desk.root, desk.clock.now()).spent_usd_today == 0
+
+
 def test_the_days_cap_holds_and_ends_with_the_day(desk: Desk) -> None:
     session = desk.session()
     session.turn(filler(9_000), filler(9_000))

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from scriptorium.capture import answer, archived, area, clients, known, ledger, render, request
 from scriptorium.capture.answer import Answer, Refused
-from scriptorium.capture.child import Failed, Kind, Usage
+from scriptorium.capture.child import Failed, Kind, Result, Usage
 from scriptorium.capture.clients import Client
 from scriptorium.capture.known import Search
 from scriptorium.capture.ledger import Run, State
@@ -84,7 +84,7 @@ class Desk:
         for _ in range(ATTEMPTS):
             run = self._begin(batch, client, asked)
             result = clients.ask(client, self._system, asked, budget=self._left())
-            run = _told(run, result.usage)
+            run = _told(run, result)
             cost += run.cost_usd
             if isinstance(result, Failed):
                 self._end(replace(run, outcome="failed", kind=result.kind, error=result.message))
@@ -231,8 +231,11 @@ def _source(number: int, waiting: Waiting) -> SourceInput:
     )
 
 
-def _told(run: Run, usage: Usage) -> Run:
+def _told(run: Run, result: Result) -> Run:
     """The run with what the client said it took; the estimate where it said nothing."""
+    if isinstance(result, Failed) and not result.ran:
+        return replace(run, input_tokens=0, cost_usd=0.0, estimated=False)
+    usage = result.usage
     if usage == Usage():
         return run
     cost = usage.cost_usd

@@ -34,6 +34,7 @@ _GLANCE = 1.0
 
 type Kind = Literal[
     "not-found",
+    "not-started",
     "not-logged-in",
     "unauthorised",
     "rate-limited",
@@ -75,6 +76,11 @@ class Failed:
     kind: Kind
     message: str
     usage: Usage = Usage()
+
+    @property
+    def ran(self) -> bool:
+        """Whether a model was, or may have been, at work."""
+        return self.kind not in ("not-found", "not-started")
 
 
 type Result = Answered | Failed

@@ -51,7 +51,7 @@ def ask(client: Client, system: str, prompt: str, *, budget: float) -> Result:
                 command, data, cwd=empty, environ=environ, time_limit=client.time_limit
             )
         except (OSError, ValueError) as error:
-            return Failed("other", f"{client.agent} cannot be started: {error}")
+            return Failed("not-started", f"{client.agent} cannot be started: {error}")
         if client.agent == "claude":
             return claude_child.result(ended)
         return codex_child.result(ended, files)
@@ -60,7 +60,8 @@ def ask(client: Client, system: str, prompt: str, *, budget: float) -> Result:
 def _not_found(client: Client) -> str:
     if client.named:
         return (
-            f"there is no program {client.named}; name another with --claude-cli or in the settings"
+            f"there is no program {client.named}; name another with --{client.agent}-cli or in the"
+            " settings"
         )
     return (
         f"{client.agent} is not on PATH ({client.environ.get('PATH', 'empty')[:200]}) nor where"

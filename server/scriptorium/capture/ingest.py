@@ -1,8 +1,9 @@
 """From a finished turn to memory: the one entry of capture.
 
-    run        mark → ignored? → transcript → redact → pending → enough? → the writer → one
-    transaction backfill   the same for a directory of old transcripts, oldest first
-    status     how capture stands, for `memory_status`, `doctor` and SessionStart
+    run        the transcript's new messages → ignored? → redacted → pending → enough? → the writer,
+               one transaction for each batch
+    backfill   the same for many old transcripts, oldest first
+    status     how capture stands, for `memory_status` and `doctor`
 
 Promises: no message is lost and none is written twice, whatever is killed when; one ingest a
 workspace writes at a time; below the threshold nothing heavy is loaded and no model is called.
