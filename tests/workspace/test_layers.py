@@ -70,6 +70,14 @@ def test_a_layer_that_cannot_be_opened_costs_that_layer(tmp_path: Path) -> None:
     assert found.qualify("good", "core.md") == "good:core.md"
 
 
+def test_links_that_lead_in_a_circle_cost_their_layer_and_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    found = opened(tmp_path, f"bad={tmp_path}/a/memory", f"good={tmp_path}/m")
+    assert found.names == ("good",)
+    assert "in a circle" in found.failures["bad"]
+
+
 def test_two_layers_in_one_directory_cost_the_later_one(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "m")

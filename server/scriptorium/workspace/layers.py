@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scriptorium.errors import InternalError, InvalidArgument, ScriptoriumError
+from scriptorium.workspace.layout import real
 from scriptorium.workspace.project import project_root, resolve_root
 from scriptorium.workspace.storage import advice
 
@@ -185,7 +186,7 @@ def open_layers[W](
             name = spec.name or _ALONE
             try:
                 root = resolve_root(spec.path, cwd, plugin_root, project)
-                other = taken.setdefault(root.resolve(), name)
+                other = taken.setdefault(real(root), name)
                 if other != name:
                     raise InvalidArgument(f"{spec.path} is the directory of layer {other} already.")
                 opened[name] = kept[name] if name in kept else open_workspace(root)

@@ -6,13 +6,14 @@ root. Existing content is never changed here: `journal` alone does that.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from scriptorium.errors import PathOutsideWorkspace
+from scriptorium.errors import InvalidArgument, PathOutsideWorkspace
 from scriptorium.workspace import disk
 
 RUNTIME = ".scriptorium"
@@ -32,10 +33,13 @@ class Layout:
 
     @staticmethod
     def of(root: Path) -> Layout:
-        """The layout of the directory, whether or not it exists; a `.nativemem` there is kept."""
-        real = root.expanduser().resolve()
-        former = not (real / RUNTIME).is_dir() and (real / FORMER_RUNTIME).is_dir()
-        return Layout(real, FORMER_RUNTIME if former else RUNTIME)
+        """The layout of the directory, whether or not it exists; a `.nativemem` there is kept.
+
+        Raises InvalidArgument as `real`.
+        """
+        top = real(root.expanduser())
+        former = not (top / RUNTIME).is_dir() and (top / FORMER_RUNTIME).is_dir()
+        return Layout(top, FORMER_RUNTIME if former else RUNTIME)
 
     @property
     def runtime_dir(self) -> Path:
@@ -109,6 +113,21 @@ class Layout:
                     path=rel,
                 )
         return self.root / rel
+
+
+def real(root: Path) -> Path:
+    """The directory's own path, whether or not it exists, without a link on the way.
+
+    Raises InvalidArgument for links that lead in a circle.
+    """
+    try:
+        root.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InvalidArgument(
+                f"{root}: links on the way lead in a circle. Remove one, or name another folder."
+            ) from None
+    return root.resolve()
 
 
 def is_workspace(root: Path) -> bool:
