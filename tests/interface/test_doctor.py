@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -18,7 +19,8 @@ from filelock import FileLock
 from scriptorium.capture import pending
 from scriptorium.capture.conversation import Message
 from scriptorium.capture.pool import Waiting
-from scriptorium.workspace import record
+from scriptorium.workspace import forgotten, record
+from scriptorium.workspace.forgotten import Forgotten
 from scriptorium.workspace.layout import Layout
 
 from .conftest import Remembered
@@ -149,7 +151,7 @@ def test_a_locked_index_and_a_merge_are_found(report: Report, residence: Remembe
     (residence.root / ".git" / "MERGE_HEAD").touch()
     told = _messages(report("--workspace", str(residence.root)), "warning")
     assert "index is locked" in told
-    assert "merge" in told
+    assert "a merge is in progress" in told
 
 
 def test_an_endpoint_that_does_not_answer_is_broken(
@@ -190,6 +192,16 @@ def test_claude_code_s_settings_that_matter_are_found(
     told = _messages(report(), "warning", "note")
     for part in ("disabled", "hooks are off", "7 days", "denied", "off in /p", "/no/such/program"):
         assert part in told, part
+
+
+def test_pipes_in_the_place_of_client_settings_hold_nobody_up(
+    report: Report, environment: dict[str, str]
+) -> None:
+    for name in (".claude.json", ".claude/settings.json", ".codex/config.toml"):
+        file = Path(environment["HOME"]) / name
+        file.parent.mkdir(exist_ok=True)
+        os.mkfifo(file)
+    assert report()["ok"] is True
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"projects": []}', "[" * 99999])
@@ -323,6 +335,90 @@ def _transcripts_deleted(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"cleanupPeriodDays": 3}))
 
 
+def _memory_is_a_file(machine: Machine) -> None:
+    shutil.rmtree(machine.root)
+    machine.root.write_text("x")
+
+
+def _memory_is_a_pipe(machine: Machine) -> None:
+    shutil.rmtree(machine.root)
+    os.mkfifo(machine.root)
+
+
+def _memory_is_a_link_to_nothing(machine: Machine) -> None:
+    shutil.rmtree(machine.root)
+    machine.root.symlink_to("/nonexistent/disk")
+
+
+def _memory_is_something_else(machine: Machine) -> None:
+    shutil.rmtree(machine.root)
+    machine.root.mkdir()
+    (machine.root / "main.c").write_text("int main;")
+
+
+def _links_in_a_circle(machine: Machine) -> None:
+    shutil.rmtree(machine.root)
+    machine.root.symlink_to(machine.root)
+
+
+def _topic_unsettled(machine: Machine) -> None:
+    (machine.root / "topics" / "work.md").write_text("<<<<<<< HEAD\nA\n=======\nB\n>>>>>>> b\n")
+
+
+def _view_stale(machine: Machine) -> None:
+    (machine.root / "recent_events.jsonl").write_text("by hand\n")
+
+
+def _topic_is_a_pipe(machine: Machine) -> None:
+    os.mkfifo(machine.root / "topics" / "pipe.md")
+
+
+def _forget_cut_short(machine: Machine) -> None:
+    forgotten.begin(Layout.of(machine.root), Forgotten.of(["the old address"], []))
+
+
+def _branch_left(machine: Machine) -> None:
+    git = ["git", "-C", str(machine.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-f", "core.md"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "x"], check=True)
+    subprocess.run([*git, "checkout", "-q", "--detach"], check=True)
+
+
+def _older_files_uncommitted(machine: Machine) -> None:
+    git = ["git", "-C", str(machine.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-f", "core.md"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "x"], check=True)
+
+
+def _writer_misnamed(machine: Machine) -> None:
+    machine.settings("ingest: {codex_cli: /nope}\n")
+
+
+def _hooks_gone(machine: Machine) -> None:
+    plugin = machine.home / ".claude/plugins/cache/scriptorium/scriptorium/0.1.0"
+    for name in ("session-start", "stop"):
+        machine.write(f"{plugin.relative_to(machine.home)}/hooks/{name}", "").chmod(0o755)
+    known = {"version": 2, "plugins": {PLUGIN: [{"scope": "user", "installPath": str(plugin)}]}}
+    machine.write(".claude/plugins/installed_plugins.json", json.dumps(known))
+
+
+def _packages_gone(machine: Machine) -> None:
+    machine.write(".scriptorium/env/start/123-456", "abcdef0123456789\n")
+    machine.write(".scriptorium/env/abcdef0123456789/bin/python", "")
+    machine.write(".scriptorium/env/abcdef0123456789/.ready", "")
+    (machine.home / ".scriptorium/env/abcdef0123456789/deps").symlink_to("../deps-gone")
+
+
+def _plugin_disabled_here(machine: Machine) -> None:
+    machine.write(".claude/settings.json", "{}")
+    own = machine.home.parent / ".claude" / "settings.local.json"
+    own.parent.mkdir()
+    own.write_text(json.dumps({"enabledPlugins": {PLUGIN: False}}))
+    machine.held.callback(shutil.rmtree, own.parent)
+
+
 def _hooks_untrusted(machine: Machine) -> None:
     machine.write(".codex/config.toml", f'[plugins."{PLUGIN}"]\nenabled = true\n')
 
@@ -343,16 +439,16 @@ def machine(environment: dict[str, str], residence: Remembered) -> Iterator[Mach
     ("plant", "level", "told", "mend"),
     [
         (_launcher_failed, "warning", "package index", "last-error.txt"),
-        (_environment_half_built, "warning", "abcdef0123456789", "rm '"),
+        (_environment_half_built, "warning", "abcdef0123456789", "rm /"),
         (_settings_mistaken, "warning", "config.yaml:2", "edit "),
-        (_protected, "broken|warning", "/topics ", "chmod u+rwx '"),
+        (_protected, "broken|warning", "/topics ", "chmod u+rwx /"),
         (_topic_broken, "warning", "topics/work.md:3", "edit "),
         (_source_lost, "warning", "residence.md", "edit "),
         (_update_interrupted, "note", "interrupted update", "the next start"),
         (_lock_held, "warning", "another process is writing", "end that process"),
-        (_catalog_damaged, "note", "catalog is damaged", "rm '"),
-        (_merge_in_progress, "warning", "middle of a merge", "git -C '"),
-        (_set_aside, "warning", "1 messages are set aside", "scriptorium ingest --retry"),
+        (_catalog_damaged, "note", "catalog is damaged", "rm /"),
+        (_merge_in_progress, "warning", "a merge is in progress", "git -C "),
+        (_set_aside, "warning", "1 message is set aside", "scriptorium ingest --retry"),
         (_no_writer, "warning", "neither claude nor codex", "ingest.claude_cli"),
         (_not_logged_in, "warning", "Claude Code seems not to be logged in", "/login"),
         (_codex_not_logged_in, "warning", "Codex seems not to be logged in", "codex login"),
@@ -363,6 +459,21 @@ def machine(environment: dict[str, str], residence: Remembered) -> Iterator[Mach
         (_server_passed_over, "warning", "passed over until", "Reconnect"),
         (_transcripts_deleted, "note", "after 3 days", "cleanupPeriodDays"),
         (_hooks_untrusted, "warning", "not trusted yet", "/hooks"),
+        (_memory_is_a_file, "broken", "is no folder", ""),
+        (_memory_is_a_pipe, "broken", "is no folder", ""),
+        (_memory_is_a_link_to_nothing, "broken", "a link to nothing", ""),
+        (_memory_is_something_else, "broken", "holds files and no memory", ""),
+        (_links_in_a_circle, "broken", "lead in a circle", ""),
+        (_topic_unsettled, "warning", "work.md: an unfinished merge", "remove the markers"),
+        (_view_stale, "note", "recent_events.jsonl: not as the files say", "the next update"),
+        (_topic_is_a_pipe, "warning", "topics/pipe.md:1", "ls -ld "),
+        (_forget_cut_short, "warning", "`forget` was cut short", "scriptorium forget"),
+        (_branch_left, "warning", "no branch is checked out", "git -C "),
+        (_older_files_uncommitted, "note", "files of memory are in no commit", "git add -f"),
+        (_writer_misnamed, "warning", "ingest.codex_cli: /nope", "full path"),
+        (_hooks_gone, "broken", "registers no hooks", f"claude plugin install {PLUGIN}"),
+        (_packages_gone, "warning", "abcdef0123456789 is not whole", "rm "),
+        (_plugin_disabled_here, "warning", "disabled in this project", "settings.local.json"),
     ],
     ids=lambda value: value.__name__.lstrip("_") if callable(value) else None,
 )

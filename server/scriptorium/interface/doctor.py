@@ -1,7 +1,7 @@
 """`scriptorium doctor`: what is installed, what runs, what failed last, and how to mend it.
 
-Promises to change nothing, to call no model, to end in seconds, and to exit 1 when something is
-broken. A check that fails itself is a finding like any other.
+Promises to change nothing but what opening a workspace mends, to call no model, to end in seconds,
+and to exit 1 when something is broken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scriptorium.interface import (
     opening,
 )
 from scriptorium.interface.config import Loaded
-from scriptorium.interface.finding import Finding, broken, ok, warning
+from scriptorium.interface.finding import Finding, broken, guarded, ok, warning
 from scriptorium.interface.opening import Wanted
 from scriptorium.interface.parser import Arguments
 from scriptorium.interface.surroundings import Surroundings
@@ -46,7 +46,7 @@ def doctor(arguments: Arguments, around: Surroundings) -> int:
         ("memory", lambda: _memory(wanted, loaded, around)),
         ("clients", lambda: doctor_clients.findings(around, loaded.settings)),
     ]
-    found = [finding for area, check in checks for finding in _guarded(area, check)]
+    found = [finding for area, check in checks for finding in guarded(area, check)]
     worst = any(finding.level == "broken" for finding in found)
     if arguments.json:
         report = {"ok": not worst, "findings": [asdict(finding) for finding in found]}
@@ -68,10 +68,10 @@ def _memory(wanted: Wanted, loaded: Loaded, around: Surroundings) -> Iterator[Fi
     try:
         memory = opening.open_memory(wanted, loaded, around)
     except ScriptoriumError as error:
-        if asked:
-            yield broken("memory", error.message, "name a folder that exists, or create it")
-        else:
+        if error.message.startswith(opening.MISSING) and not asked:
             yield ok("memory", f"nothing is remembered yet: {error.message}")
+        else:
+            yield broken("memory", error.message)
         return
     yield from doctor_workspace.findings(memory, loaded.settings, around, asked=asked)
 
@@ -83,18 +83,6 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
     for mistake in loaded.mistakes:
         where = f"{loaded.path}:{mistake.line}" if mistake.line else str(loaded.path)
         yield warning("settings", f"{where}: {mistake.message}", f"edit {where}")
-
-
-def _guarded(area: str, check: Check) -> list[Finding]:
-    found: list[Finding] = []
-    try:
-        found.extend(check())
-    except ScriptoriumError as error:
-        found.append(broken(area, error.message, "see the message"))
-    except Exception as error:  # noqa: BLE001  a doctor that dies of what it finds is of no use
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        found.append(broken(area, f"the check failed: {reason}", "report this with its text"))
-    return found
 
 
 def _print(found: list[Finding], out: Terminal) -> None:

@@ -1,27 +1,32 @@
 """`doctor`'s look at Claude Code and Codex: their programs, and the settings that matter.
 
-Reads their settings files, changes none, calls no model. A file in a form that is not understood
-is left alone: only what is certain is reported.
+Calls no model, and reports only what is certain.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 from scriptorium.capture import locate
 from scriptorium.errors import Json
 from scriptorium.interface import doctor_login
+from scriptorium.interface.client_files import (
+    PLUGIN,
+    claude_folder,
+    codex_folder,
+    json_file,
+    toml_file,
+)
 from scriptorium.interface.config import Settings
 from scriptorium.interface.envelope import mapping, sequence
 from scriptorium.interface.finding import Finding, note, ok, warning
 from scriptorium.interface.surroundings import Surroundings
+from scriptorium.workspace.project import project_root
 
-_PLUGIN = "scriptorium@scriptorium"
 _SERVER = "plugin:scriptorium:scriptorium"
 _SHORT_DAYS = 30
 _PASSED_OVER = 15 * 60
@@ -31,9 +36,9 @@ _PASSED_OVER = 15 * 60
 def findings(around: Surroundings, settings: Settings) -> Iterator[Finding]:
     programs = {name: locate.find(name, around.environ) for name in ("claude", "codex")}
     yield from _writer(programs, settings, around)
-    if programs["claude"] or (around.home / ".claude").is_dir():
+    if programs["claude"] or claude_folder(around).is_dir():
         yield from _claude(around)
-    if programs["codex"] or _codex_home(around).is_dir():
+    if programs["codex"] or codex_folder(around).is_dir():
         yield from _codex(around)
 
 
@@ -42,33 +47,39 @@ def _writer(
 ) -> Iterator[Finding]:
     if not settings.ingest.enabled:
         return
-    named = settings.ingest.claude_cli
-    if named is not None and locate.find("claude", around.environ, named=named) is None:
-        yield warning("clients", f"ingest.claude_cli: {named} is no program", "name its full path")
+    named = {"claude": settings.ingest.claude_cli, "codex": settings.ingest.codex_cli}
+    for name, path in named.items():
+        if path is not None and locate.find(name, around.environ, named=path) is None:
+            mend = "name its full path in ~/.scriptorium/config.yaml"
+            yield warning("clients", f"ingest.{name}_cli: {path} is no program", mend)
     found = [f"{name} ({path})" for name, path in programs.items() if path]
     if found:
         yield ok("clients", f"capture can write with {', '.join(found)}")
         there = [name for name, path in programs.items() if path]
         yield from doctor_login.findings(there, settings.ingest.agent, around)
-    elif named is None:
+    elif not any(named.values()):
         mend = "install it, or set ingest.claude_cli to its full path in ~/.scriptorium/config.yaml"
         yield warning("clients", "neither claude nor codex is found: capture cannot write", mend)
 
 
 def _claude(around: Surroundings) -> Iterator[Finding]:
-    folder = Path(around.environ.get("CLAUDE_CONFIG_DIR") or around.home / ".claude")
-    settings = _json(folder / "settings.json")
+    folder = claude_folder(around)
+    settings = json_file(folder / "settings.json")
     plugins = mapping(settings.get("enabledPlugins"))
-    if plugins.get(_PLUGIN) is False:
-        mend = f"claude plugin enable {_PLUGIN}"
+    if plugins.get(PLUGIN) is False:
+        mend = f"claude plugin enable {PLUGIN}"
         yield warning("clients", "Claude Code: the plugin is disabled", mend)
-    elif plugins.get(_PLUGIN) is True:
+    elif plugins.get(PLUGIN) is True:
         yield ok("clients", "Claude Code: the plugin is enabled")
     else:
-        mend = (
-            "claude plugin marketplace add Fzkuji/Scriptorium && claude plugin install " + _PLUGIN
-        )
+        mend = "claude plugin marketplace add Fzkuji/Scriptorium && claude plugin install " + PLUGIN
         yield note("clients", "Claude Code: the plugin is not installed for this user", mend)
+    for name in ("settings.json", "settings.local.json"):
+        file = (project_root(around.cwd) or around.cwd) / ".claude" / name
+        own = mapping(json_file(file).get("enabledPlugins"))
+        if own.get(PLUGIN) is False and file.parent != folder:
+            mend = f"edit {quote(str(file))}: remove {PLUGIN} from enabledPlugins"
+            yield warning("clients", "Claude Code: the plugin is disabled in this project", mend)
     if settings.get("disableAllHooks") is True:
         mend = f"remove disableAllHooks from {folder / 'settings.json'}"
         yield warning("clients", "Claude Code: all hooks are off, so nothing is captured", mend)
@@ -83,7 +94,7 @@ def _claude(around: Surroundings) -> Iterator[Finding]:
 
 def _passed_over(folder: Path, around: Surroundings) -> Iterator[Finding]:
     """A server that took too long to start is not tried again for a while."""
-    entry = mapping(_json(folder / "mcp-needs-auth-cache.json").get(_SERVER))
+    entry = mapping(json_file(folder / "mcp-needs-auth-cache.json").get(_SERVER))
     gave_up = entry.get("timestamp")
     if not isinstance(gave_up, (int, float)):
         return
@@ -106,7 +117,7 @@ def _retention(settings: Mapping[str, Json], folder: Path) -> Iterator[Finding]:
 
 def _projects(around: Surroundings) -> Iterator[Finding]:
     file = around.home / ".claude.json"
-    settings = _json(file)
+    settings = json_file(file)
     for project, entry in mapping(settings.get("projects")).items():
         if _SERVER in sequence(mapping(entry).get("disabledMcpServers")):
             mend = f"remove it from disabledMcpServers of that project in {file}"
@@ -122,20 +133,17 @@ def _projects(around: Surroundings) -> Iterator[Finding]:
 
 
 def _codex(around: Surroundings) -> Iterator[Finding]:
-    file = _codex_home(around) / "config.toml"
-    try:
-        settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        settings = {}
+    file = codex_folder(around) / "config.toml"
+    settings = toml_file(file)
     plugins = settings.get("plugins")
-    entry = plugins.get(_PLUGIN) if isinstance(plugins, dict) else None
+    entry = plugins.get(PLUGIN) if isinstance(plugins, dict) else None
     if isinstance(entry, dict) and entry.get("enabled", True):
         yield from _trust(settings)
     elif isinstance(entry, dict):
-        mend = f'set enabled = true below [plugins."{_PLUGIN}"] in {file}'
+        mend = f'set enabled = true below [plugins."{PLUGIN}"] in {file}'
         yield warning("clients", "Codex: the plugin is disabled", mend)
     else:
-        mend = f"codex plugin marketplace add Fzkuji/Scriptorium && codex plugin add {_PLUGIN}"
+        mend = f"codex plugin marketplace add Fzkuji/Scriptorium && codex plugin add {PLUGIN}"
         yield note("clients", "Codex: the plugin is not installed", mend)
 
 
@@ -153,14 +161,3 @@ def _trust(settings: Mapping[str, object]) -> Iterator[Finding]:
             "Codex: the plugin is enabled, but its hooks are not trusted yet: nothing is captured"
         )
         yield warning("clients", told, mend)
-
-
-def _codex_home(around: Surroundings) -> Path:
-    return Path(around.environ.get("CODEX_HOME") or around.home / ".codex")
-
-
-def _json(path: Path) -> Mapping[str, Json]:
-    try:
-        return mapping(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError):
-        return {}

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from shlex import quote
 
 from scriptorium import __version__
+from scriptorium.interface.client_files import PLUGIN, installed_plugin
 from scriptorium.interface.finding import Finding, broken, note, ok, warning
 from scriptorium.interface.surroundings import Surroundings
 
@@ -51,16 +53,18 @@ def _launcher(around: Surroundings) -> Iterator[Finding]:
     error = folder / "last-error.txt"
     if error.exists():
         reason = error.read_text(encoding="utf-8", errors="replace").splitlines()[:1]
-        mend = f"mend the cause, then remove {error} or start a session"
+        mend = f"mend the cause, then start a session, or rm {quote(str(error))}"
         why = " ".join(reason)
         yield warning(_AREA, f"the launcher could not make its environment last time: {why}", mend)
     yield from _unfinished(folder)
     root = around.environ.get("SCRIPTORIUM_PLUGIN_ROOT")
     if root is not None:
         yield ok(_AREA, f"started by the plugin's launcher in {root}; environments in {folder}")
-        yield from _hooks(Path(root))
     else:
         yield note(_AREA, "started without the plugin's launcher")
+    plugin = Path(root) if root is not None else installed_plugin(around)
+    if plugin is not None:
+        yield from _hooks(plugin)
 
 
 def _unfinished(folder: Path) -> Iterator[Finding]:
@@ -69,21 +73,26 @@ def _unfinished(folder: Path) -> Iterator[Finding]:
         named = entry.read_text(encoding="utf-8", errors="replace").strip()
         place = folder / named
         if named and not named.startswith("/") and not _whole(place):
-            mend = f"rm '{entry}', then start a session: it is made anew"
+            mend = f"rm {quote(str(entry))}, then start a session: it is made anew"
             yield warning(_AREA, f"the environment {place} is not whole", mend)
 
 
 def _whole(environment: Path) -> bool:
-    return (environment / ".ready").is_file() and (environment / "bin" / "python").exists()
+    deps = environment / "deps"
+    here = (environment / ".ready").is_file() and (environment / "bin" / "python").exists()
+    return here and (deps.exists() or not deps.is_symlink())
 
 
 def _hooks(root: Path) -> Iterator[Finding]:
     if not (root / "hooks" / "hooks.json").is_file():
-        yield broken(_AREA, f"{root} registers no hooks", "install the plugin again")
+        mend = f"claude plugin uninstall {PLUGIN} && claude plugin install {PLUGIN}"
+        yield broken(_AREA, f"{root} registers no hooks", mend)
     for name in ("session-start", "stop"):
         script = root / "hooks" / name
         if not os.access(script, os.X_OK):
-            yield broken(_AREA, f"the hook {script} cannot be run", f"chmod +x '{script}'")
+            yield broken(
+                _AREA, f"the hook {script} cannot be run", f"chmod +x {quote(str(script))}"
+            )
 
 
 def environments(around: Surroundings) -> Path:

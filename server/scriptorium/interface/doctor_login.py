@@ -7,12 +7,10 @@ nothing is said.
 
 from __future__ import annotations
 
-import json
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from scriptorium.interface.client_files import claude_folder, codex_folder, json_file, toml_file
 from scriptorium.interface.config import Agent
 from scriptorium.interface.finding import Finding, note, ok, warning
 from scriptorium.interface.surroundings import Surroundings
@@ -57,36 +55,24 @@ def _login(name: str, around: Surroundings) -> str:
 
 
 def _claude(around: Surroundings) -> str:
-    folder = Path(around.environ.get("CLAUDE_CONFIG_DIR") or around.home / ".claude")
+    folder = claude_folder(around)
     if (folder / ".credentials.json").is_file():
         return "logged in"
-    if "apiKeyHelper" in _keys(folder / "settings.json"):
+    if "apiKeyHelper" in json_file(folder / "settings.json"):
         return "its key comes from apiKeyHelper"
-    account = {"oauthAccount", "primaryApiKey"} & _keys(around.home / ".claude.json")
+    account = {"oauthAccount", "primaryApiKey"} & json_file(around.home / ".claude.json").keys()
     if account or sys.platform == "darwin":
         return "its login is in the system's keychain, or nowhere"
     return ""
 
 
 def _codex(around: Surroundings) -> str:
-    folder = Path(around.environ.get("CODEX_HOME") or around.home / ".codex")
+    folder = codex_folder(around)
     if (folder / "auth.json").is_file():
         return "logged in"
-    try:
-        settings = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        settings = {}
+    settings = toml_file(folder / "config.toml")
     if settings.get("cli_auth_credentials_store") in ("keyring", "auto"):
         return "its login is in the system's keychain, or nowhere"
     if settings.get("model_provider", "openai") != "openai":
         return f"it asks the provider {settings['model_provider']} of its settings"
     return ""
-
-
-def _keys(path: Path) -> set[str]:
-    """The names at the top of a JSON file."""
-    try:
-        loaded = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return set()
-    return set(loaded) if isinstance(loaded, dict) else set()

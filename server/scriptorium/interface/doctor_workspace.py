@@ -1,36 +1,52 @@
 """`doctor`'s look at each layer: permissions, problems, lock, journal, Git, capture, search.
 
-Changes nothing, takes the lock only to see whether it is free, and gives an endpoint its own
-short time.
+Changes nothing, takes the lock only to see whether it is free, and gives an endpoint and Git their
+own short time.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from scriptorium.errors import ConcurrentUpdate, EmbeddingUnavailable, InternalError
-from scriptorium.interface import status
+from scriptorium.format import paths
+from scriptorium.format.model import RelPath, Rule
+from scriptorium.interface import doctor_git, status
 from scriptorium.interface.call import Call
 from scriptorium.interface.config import Settings
-from scriptorium.interface.envelope import mapping
-from scriptorium.interface.finding import Finding, broken, note, ok, warning
+from scriptorium.interface.finding import Finding, broken, guarded, note, ok, warning
 from scriptorium.interface.memory import Memory
 from scriptorium.interface.opening import MISSING
 from scriptorium.interface.surroundings import Surroundings
 from scriptorium.search import embedding as endpoints
 from scriptorium.search.embedding import Endpoint
-from scriptorium.workspace import journal, lock
+from scriptorium.workspace import forgotten, journal, lock
 from scriptorium.workspace.layout import Layout
+from scriptorium.workspace.merging import marker_line
+from scriptorium.workspace.snapshot import Snapshot
 from scriptorium.workspace.validate import validate
 from scriptorium.workspace.workspace import Workspace
 
 _CHECKED = 20_000
 """Blocks up to which the whole contract is checked: some five seconds."""
-_PROBE_SECONDS = 2.0
+_MENDS: Mapping[Rule, str] = {
+    "unreadable": "chmod u+rX {0}",
+    "unfinished-update": "make the folder of {0} writable: chmod u+rwx",
+    "case-only-twin": "mv {0} to another name",
+    "unwritable-name": "mv {0} to another name",
+    "unusable-name": "mv {0} to another name",
+    "damaged-source": "take {0} back from Git or a backup",
+    "misplaced-source": "take {0} back from Git or a backup",
+    "not-a-file": "ls -ld {0}, then move it away",
+    "not-utf-8": "edit {0}, and save it as UTF-8",
+}
+"""What mends a file that breaks the rule; else, an edit."""
 
 
 def findings(
@@ -41,13 +57,22 @@ def findings(
         if reason.startswith(MISSING) and not asked:  # the server makes it with its first call
             yield ok(f"layer {name}", f"nothing is remembered yet: {reason}")
         else:
-            yield broken(f"layer {name}", f"left out: {reason}", "see the message")
+            yield broken(f"layer {name}", f"left out: {reason}")
     for name, workspace in memory.layers.opened.items():
         area = f"layer {name}" if memory.layered else "memory"
-        yield from _workspace(area, workspace)
-        yield from _git(area, workspace.layout.root, settings)
-        yield from _ingest(area, name, memory, settings, around)
-    yield from _embedding(memory)
+        layout = workspace.layout
+        checks: list[Callable[[], Iterable[Finding]]] = [
+            partial(_counts, area, workspace),
+            partial(_permissions, area, layout),
+            partial(_writing, area, layout),
+            partial(_problems, area, workspace),
+            partial(_copies, area, layout.root),
+            partial(doctor_git.findings, area, workspace, settings.git_commit),
+            partial(_ingest, area, name, memory, settings, around),
+        ]
+        for check in checks:
+            yield from guarded(area, check)
+    yield from guarded("search", partial(_embedding, memory))
 
 
 def interrupted(root: Path) -> Iterator[Finding]:
@@ -57,20 +82,17 @@ def interrupted(root: Path) -> Iterator[Finding]:
         yield note("memory", f"an interrupted update was to be finished in {root}", mend)
 
 
-def _workspace(area: str, workspace: Workspace) -> Iterator[Finding]:
-    layout = workspace.layout
+def _counts(area: str, workspace: Workspace) -> Iterator[Finding]:
     counts = workspace.snapshot().counts()
     held = f"{counts.topic_files} topics, {counts.blocks} blocks, {counts.sources} sources"
-    yield ok(area, f"{layout.root}: {held}")
-    yield from _permissions(area, layout)
-    yield from _writing(area, layout)
-    yield from _problems(area, workspace)
-    for kept in sorted(layout.root.rglob("*.conflict-*")):
-        yield warning(
-            area,
-            f"{kept.relative_to(layout.root)}: an edit by hand that an interrupted update met",
-            f"compare it with {kept.name.partition('.conflict-')[0]}, then remove it",
-        )
+    yield ok(area, f"{workspace.root}: {held}")
+
+
+def _copies(area: str, root: Path) -> Iterator[Finding]:
+    for kept in sorted(root.rglob("*.conflict-*")):
+        told = f"{kept.relative_to(root)}: an edit by hand that an interrupted update met"
+        name = kept.name.partition(".conflict-")[0]
+        yield warning(area, told, f"compare it with {name}, then rm {quote(str(kept))}")
 
 
 def _permissions(area: str, layout: Layout) -> Iterator[Finding]:
@@ -82,14 +104,14 @@ def _permissions(area: str, layout: Layout) -> Iterator[Finding]:
     ):
         if not folder.exists():
             continue
-        mend = f"chmod u+rwx '{folder}'"
+        mend = f"chmod u+rwx {quote(str(folder))}"
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             yield broken(area, f"{folder} cannot be written", mend)
         elif folder.stat().st_mode & 0o700 != 0o700:  # root may, its other users may not
             yield warning(area, f"{folder} is protected against writing", mend)
     mode = layout.root.stat().st_mode
     if mode & 0o007:
-        mend = f"chmod 700 '{layout.root}'"
+        mend = f"chmod 700 {quote(str(layout.root))}"
         yield note(area, f"others on this machine can read {layout.root}", mend)
 
 
@@ -101,49 +123,50 @@ def _writing(area: str, layout: Layout) -> Iterator[Finding]:
         mend = "wait for it, or end that process"
         yield warning(area, f"another process is writing: {error.message}", mend)
     except InternalError as error:
-        yield broken(area, error.message, f"make {layout.runtime_dir} writable")
+        yield broken(area, error.message, f"chmod u+rwx {quote(str(layout.runtime_dir))}")
     catalog = layout.catalog
     if catalog.exists() and not _is_database(catalog):
-        mend = f"nothing: it is rebuilt by itself; or rm '{catalog}'"
+        mend = f"nothing: it is rebuilt by itself; or rm {quote(str(catalog))}"
         yield note(area, "the catalog is damaged", mend)
+    if forgotten.unfinished(layout) is not None:
+        mend = "run the same `scriptorium forget` again, or `scriptorium sync`"
+        yield warning(area, "a `forget` was cut short: copies may hold what it was to erase", mend)
 
 
 def _problems(area: str, workspace: Workspace) -> Iterator[Finding]:
     snapshot = workspace.snapshot()
-    every = f"scriptorium validate --workspace '{workspace.layout.root}'"
+    every = f"scriptorium validate --workspace {quote(str(workspace.root))}"
     if snapshot.counts().blocks <= _CHECKED:
         problems = tuple(validate(workspace))
     else:
         problems = snapshot.problems
         yield note(area, "too many blocks to check each of them here", every)
-    for problem in problems[:10]:
-        where = f"{problem.path}:{problem.line}"
-        yield warning(
-            area, f"{where}: {problem.message}", f"edit {workspace.layout.root / problem.path}"
-        )
-    if len(problems) > 10:
-        yield warning(area, f"and {len(problems) - 10} more problems", every)
+    stale = [problem.path for problem in problems if problem.rule == "stale-view"]
+    if stale:
+        more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
+        mend = "nothing: the next update writes it anew"
+        yield note(area, f"{stale[0]}{more}: not as the files say", mend)
+    merged = sorted({p.path for p in problems if _is_in_conflict(snapshot, RelPath(p.path))})
+    for path in merged:
+        mend = f"edit {quote(str(workspace.root / path))}: keep what is right, remove the markers"
+        yield warning(area, f"{path}: an unfinished merge of Git's", mend)
+    skipped = {"stale-view", "conflict-copy"}
+    rest = [p for p in problems if p.rule not in skipped and p.path not in merged]
+    for problem in rest[:10]:
+        told = f"{problem.path}:{problem.line}: {problem.message}"
+        yield warning(area, told, _mend(workspace.root / problem.path, problem.rule))
+    if len(rest) > 10:
+        yield warning(area, f"and {len(rest) - 10} more problems", every)
 
 
-def _git(area: str, root: Path, settings: Settings) -> Iterator[Finding]:
-    if settings.git_commit == "off":
-        yield note(area, "updates are not committed to Git: git_commit is off")
-        return
-    git = root / ".git"
-    if not git.exists():
-        if settings.git_commit == "on":
-            mend = f"git -C '{root}' init"
-            yield broken(area, "git_commit is on, but this is no Git repository of its own", mend)
-        else:
-            yield note(area, "not under version control", f"git -C '{root}' init")
-        return
-    yield ok(area, "each update is committed to the workspace's own Git repository")
-    if (git / "index.lock").exists():
-        mend = f"end what uses it, then rm '{git / 'index.lock'}'"
-        yield warning(area, "Git's index is locked: commits fail", mend)
-    if any((git / name).exists() for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply")):
-        mend = f"git -C '{root}' status"
-        yield warning(area, "the repository is in the middle of a merge or a rebase", mend)
+def _is_in_conflict(snapshot: Snapshot, path: RelPath) -> bool:
+    text = snapshot.text(path) if paths.is_authored(path) else None
+    return text is not None and marker_line(text) is not None
+
+
+def _mend(place: Path, rule: Rule) -> str:
+    """The command or edit for a file that breaks the rule."""
+    return _MENDS.get(rule, "edit {0}").format(quote(str(place)))
 
 
 def _ingest(
@@ -165,10 +188,13 @@ def _ingest(
         yield ok(area, f"the Stop hook last handed over a turn at {last_turn}")
     if state["last_error"]:
         log = memory.workspace(layer).layout.ingest_log
-        yield warning(area, f"capture's last run failed: {state['last_error']}", f"see {log}")
+        mend = f"tail {quote(str(log))}"
+        yield warning(area, f"capture's last run failed: {state['last_error']}", mend)
     if state.get("set_aside"):
-        messages = f"{state['set_aside']} messages are set aside after repeated failure"
-        yield warning(area, messages, "scriptorium ingest --retry")
+        number = state["set_aside"]
+        told = "1 message is" if number == 1 else f"{number} messages are"
+        mend = "scriptorium ingest --retry"
+        yield warning(area, f"{told} set aside after repeated failure", mend)
     if isinstance(spent, (int, float)) and spent >= settings.ingest.daily_usd:
         mend = "raise ingest.daily_usd in ~/.scriptorium/config.yaml, or wait until tomorrow"
         yield warning(area, "capture has used up today's budget", mend)
@@ -184,14 +210,14 @@ def _last_turn(layout: Layout) -> str | None:
 
 
 def _embedding(memory: Memory) -> Iterator[Finding]:
-    state = mapping(status.embedding(memory))
+    state = endpoints.status(memory.endpoint, seconds=endpoints.QUERY_SECONDS)
     if memory.endpoint is None:
         yield note("search", "BM25 only: no embedding endpoint is configured")
-    elif state["available"]:
+    elif state.available:
         numbers = _dimension(memory.endpoint)
-        yield ok("search", f"embeddings{numbers} from {state['model']} at {state['url']}")
+        yield ok("search", f"embeddings{numbers} from {state.model} at {state.url}")
     else:
-        reason = str(state["reason"])
+        reason = str(state.reason)
         pull = re.search(r"`(ollama pull [^`]+)`", reason)
         mend = "start it, or remove embedding from ~/.scriptorium/config.yaml"
         yield broken("search", f"embeddings: {reason}", pull[1] if pull else mend)
@@ -200,7 +226,7 @@ def _embedding(memory: Memory) -> Iterator[Finding]:
 def _dimension(endpoint: Endpoint) -> str:
     """How many numbers a vector has, as words; empty where it does not answer any more."""
     try:
-        (vector,) = endpoints.embed(endpoint, ["dimension"], seconds=_PROBE_SECONDS)
+        (vector,) = endpoints.embed(endpoint, ["dimension"], seconds=endpoints.QUERY_SECONDS)
     except EmbeddingUnavailable:
         return ""
     return f" of {len(vector)} numbers"

@@ -9,6 +9,8 @@ with its reason.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +129,19 @@ def _opener(*, create: bool) -> Callable[[Path], Workspace]:
 
     def opener(root: Path) -> Workspace:
         if not create and not layout.is_workspace(root):
-            raise InvalidArgument(f"{MISSING} {root}: `scriptorium init {root}`")
+            raise InvalidArgument(_instead(root))
         return Workspace.open(root, create=create, ignore=True)
 
     return opener
+
+
+def _instead(root: Path) -> str:
+    """What is where a workspace should be, and what to do."""
+    place = shlex.quote(str(root))
+    if not os.path.lexists(root) or (root.is_dir() and not any(root.iterdir())):
+        return f"{MISSING} {root}: `scriptorium init {place}`"
+    if not root.exists():
+        return f"{root} is a link to nothing. Mount or make what it leads to: `ls -l {place}`"
+    if not root.is_dir():
+        return f"{root} is no folder, so memory cannot be in it. Move it: `mv {place} ELSEWHERE`"
+    return f"{root} holds files and no memory. Make one among them: `scriptorium init {place}`"

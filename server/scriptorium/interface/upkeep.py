@@ -6,6 +6,7 @@ anything.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from scriptorium.errors import InvalidArgument
@@ -38,8 +39,10 @@ def init(arguments: Arguments, around: Surroundings) -> int:
         show.print_status(answer.data, str(answer.payload["revision"]), around.out)
         return 0
     around.out.line(f"Created a workspace in {root}: core.md, topics/, sources/, .scriptorium/.")
+    place = shlex.quote(str(root))
+    around.out.line(f"Serve it: name it below `workspaces:` in {around.settings().path}, or")
     around.out.line(
-        f"Serve it: claude mcp add --scope user scriptorium -- scriptorium mcp --workspace {root}"
+        f"claude mcp add --scope user scriptorium -- scriptorium mcp --workspace {place}"
     )
     return 0
 

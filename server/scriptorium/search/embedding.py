@@ -76,8 +76,8 @@ _probes: dict[Endpoint, tuple[float, EmbeddingStatus]] = {}
 _probing = threading.Lock()
 
 
-def status(endpoint: Endpoint | None) -> EmbeddingStatus:
-    """Whether the endpoint gives vectors; asks it once a minute, for two seconds, at most."""
+def status(endpoint: Endpoint | None, *, seconds: float = _PROBE_SECONDS) -> EmbeddingStatus:
+    """Whether the endpoint gives vectors; asks it once a minute, for so many seconds, at most."""
     if endpoint is None:
         return EmbeddingStatus(False, None, None, UNCONFIGURED)
     with _probing:
@@ -86,7 +86,7 @@ def status(endpoint: Endpoint | None) -> EmbeddingStatus:
             return known
         reason = None
         try:
-            embed(endpoint, ["probe"], seconds=_PROBE_SECONDS)
+            embed(endpoint, ["probe"], seconds=seconds)
         except EmbeddingUnavailable as error:
             reason = error.message
         now = EmbeddingStatus(reason is None, endpoint.shown, endpoint.model, reason)
